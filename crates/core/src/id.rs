@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The maximum length of a name, in bytes. Every store can hold it, and a log line stays readable.
 pub const MAX_NAME_BYTES: usize = 200;
 
-/// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
+/// The maximum length of a channel name, in bytes: the limit of servers that have channels of their own.
 pub const MAX_CHANNEL_BYTES: usize = 63;
 
 /// Why a name was refused: it must have 1 to [`MAX_NAME_BYTES`] bytes of UTF-8 (a channel's 1 to [`MAX_CHANNEL_BYTES`]) without
@@ -22,7 +22,7 @@ pub struct NameError {
 }
 
 impl NameError {
-    /// What is wrong with the name.
+    /// Returns what is wrong with the name.
     #[must_use]
     pub fn fault(&self) -> NameFault {
         self.fault
@@ -33,15 +33,15 @@ impl NameError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameFault {
-    /// There is no text at all.
+    /// The text is empty.
     #[error("it is empty; give it at least one character")]
     Empty,
     /// The text is longer than a name of its kind may be.
     #[error("it has {bytes} bytes, but at most {max} are allowed")]
     TooLong {
-        /// How long it is.
+        /// The length of the text.
         bytes: usize,
-        /// How long it may be.
+        /// The maximum length.
         max: usize,
     },
     /// The text holds a control character, such as a line break or a NUL.
@@ -65,7 +65,7 @@ macro_rules! name_type {
                 check($what, $max, text.as_ref()).map(Self)
             }
 
-            /// The text itself.
+            /// Returns the text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -167,7 +167,7 @@ name_type!(
     MAX_CHANNEL_BYTES
 );
 name_type!(
-    /// A label of whoever sent a message. Messages of one sender on one channel keep their order.
+    /// The label of the sender of a message. Messages of one sender on one channel keep their order.
     Sender,
     "sender",
     MAX_NAME_BYTES

@@ -29,7 +29,7 @@ struct HeldLease {
 const MIN_SWEEP: usize = 64;
 
 impl HeldLeases {
-    /// Whether no lease in the files is trusted any more.
+    /// Whether trust in all leases of the files is over.
     pub(super) fn is_clear(&mut self, now: Instant) -> bool {
         self.leases.retain(|_, lease| lease.until > now);
         self.leases.is_empty()

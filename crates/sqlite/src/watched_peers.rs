@@ -136,5 +136,5 @@ impl WatchedPeers {
     }
 }
 
-/// The life pipe has no holder any more.
+/// The life pipe no longer has a holder.
 struct PeerEnd;

@@ -18,7 +18,7 @@ use tokio::io::unix::AsyncFd;
 #[cfg(feature = "testing")]
 use crate::testing::{Deadline, VirtualClock};
 
-/// Shows the time and waits for deadlines.
+/// A clock that shows the time and waits for deadlines.
 ///
 /// Outside of tests this is `CLOCK_BOOTTIME`, which goes on counting while the machine is suspended: a lease runs out
 /// in a closed laptop, too.
@@ -57,7 +57,7 @@ impl Clock {
         }
     }
 
-    /// The time now.
+    /// Returns the time now.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// Whether this is the machine's own clock.
+    /// Returns whether this is the machine's own clock.
     #[must_use]
     pub fn is_boottime(&self) -> bool {
         match &self.0 {

@@ -90,7 +90,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
 ///   no error. In the same step the lease is reserved for the named successor, or else for the stand-by of the highest priority that
 ///   has waited longest, for [`RESERVATION`]. A successor that leaves passes the reservation on in the same way.
-/// - Whoever makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
+/// - The step that makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
 ///   when the reservation ends, each other one a sixteenth of it later. Those that are known to be gone are passed over.
 /// - A store **never resigns by itself**. A grant that it cannot vouch for (too few copies have it, say) is answered by
 ///   [`StoreError::unusable`]; the candidate resigns it, and draws another nonce. A nonce is never used again after a

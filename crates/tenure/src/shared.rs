@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     lead_until: AtomicU64,
     phase: PhaseCell,
     store_view: StoreView,
-    /// What the elector goes by: a heartbeat may be missing although the application has said nothing.
+    /// Health as the elector sees it: a heartbeat may be missing although the application has reported nothing.
     is_healthy: AtomicBool,
     asks: Asks,
     /// Made on demand: most candidates read no messages.
@@ -321,7 +321,7 @@ pub(crate) struct WorkCount(AtomicUsize);
 impl WorkCount {
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
-    /// False when no work may begin any more.
+    /// False when no more work may begin.
     pub(crate) fn begin(&self) -> bool {
         let begin = |count: usize| (count & Self::CLOSED == 0).then_some(count + 1);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, begin).is_ok()

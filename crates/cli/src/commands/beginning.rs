@@ -78,7 +78,7 @@ impl Beginning {
     }
 
     /// The next event: of the candidacy, or that nothing was heard for too long. `None` after the last one, and when the end
-    /// of a candidacy that gave up is not waited for any more. Cancel safe.
+    /// of a candidacy that gave up is no longer waited for. Cancel safe.
     pub(super) async fn next(&self, events: &mut Events) -> Option<Event> {
         tokio::select! {
             event = events.next() => event,

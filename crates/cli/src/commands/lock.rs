@@ -53,7 +53,7 @@ impl LockWait {
         self.heard = LockReply::Failed;
     }
 
-    /// Whether what was heard just now is enough.
+    /// Whether the last answer is enough to decide.
     pub(super) fn ends_with_an_answer(&self) -> bool {
         matches!(self.limit, WaitLimit::FirstAnswer)
     }

@@ -15,16 +15,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
-/// More do not take any of the descriptors that the election may need.
+/// More connections could take descriptors that the election needs.
 const MAX_CONNECTIONS: usize = 16;
-/// Whoever has not asked by then is sent away.
+/// A client that has not sent its request by then is disconnected.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
 /// More than Prometheus waits by default, and an end for those who would read for ever.
 const READ_WITHIN: Duration = Duration::from_secs(15);
 /// Before the next attempt, when no connection can be taken: mostly because no descriptor is free.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Lets in so many clients at a time. When there are too many, whoever has been there longest without asking goes.
+/// A listener with a limit on connections. At the limit, the client that has been idle longest is disconnected.
 pub(super) struct ConnectionLimit {
     listener: TcpListener,
     /// The oldest first.
@@ -108,7 +108,7 @@ impl LimitedConnection {
         Ok(Pin::new(&mut self.stream))
     }
 
-    /// It has asked, and is not sent away for others any more. From here on it has the time to read.
+    /// It has asked, and is no longer sent away for others. From here on it has the time to read.
     fn answered(&mut self) {
         if !self.is_answered.swap(true, Ordering::AcqRel) {
             self.end.as_mut().reset(Instant::now() + READ_WITHIN);

@@ -210,7 +210,7 @@ pub enum Reaped {
     NoneLeft,
 }
 
-/// Whether all threads of a process have ended, so that it does nothing any more. It is there still if nobody has reaped
+/// Whether all threads of a process have ended, so that it can do nothing more. It is there still if nobody has reaped
 /// it, and nobody can while somebody traces it who does not look after it.
 #[must_use]
 pub fn is_dead(pid: Pid) -> bool {

@@ -13,9 +13,9 @@ use super::tick::Tick;
 
 /// One job under one leadership.
 ///
-/// Whoever leads asks for the [next step](Self::next) whenever the wall clock has gone on or a run has ended, claims it in
-/// the ledger, and tells the planner [what became of it](Self::claimed). Nothing is ever decided here alone: a step that is
-/// not granted did not happen.
+/// The leader asks for the [next step](Self::next) whenever the wall clock has moved on or a run has ended, claims it in
+/// the ledger, and tells the planner [the outcome](Self::claimed). The planner decides nothing alone: a step that is not
+/// granted did not happen.
 #[derive(Debug, Clone)]
 pub struct Planner {
     policy: JobPolicy,
@@ -45,7 +45,7 @@ enum Undone {
     NeverBegun,
 }
 
-/// What to do next.
+/// The next step of a planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannerStep {
     /// Nothing, until a run ends or this time has come.
@@ -70,7 +70,7 @@ pub enum PlannerStep {
         act: Act,
         /// How many ticks before it are passed over with it because they were missed.
         missed: u64,
-        /// How much later it is than the calendar wants, if that is more than the job puts up with.
+        /// How late the run is, if that is more than the job allows.
         late: Option<Duration>,
     },
 }
@@ -79,7 +79,7 @@ pub enum PlannerStep {
 const MAX_COUNT: u64 = 1_000;
 
 impl Planner {
-    /// Goes on where the last leader has left off.
+    /// Creates a planner that continues where the last leader left off.
     #[must_use]
     pub fn new(policy: JobPolicy, opened: OpenedJob) -> Self {
         let mut planner = Self {
@@ -227,7 +227,7 @@ impl Planner {
         }
         match (why, self.policy.interrupted, self.policy.missed) {
             (Undone::CutOff, ..) => true,
-            // A tick of a schedule that was replaced is nobody's any more.
+            // A tick of a schedule that was replaced no longer belongs to any job.
             (Undone::NeverBegun, ..) if calendar.last_until(tick) != Some(tick) => false,
             (Undone::NeverBegun, Interrupted::Again, _) | (Undone::NeverBegun, _, Missed::All) => true,
             // However many were missed, the latest is run.

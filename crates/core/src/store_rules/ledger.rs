@@ -15,8 +15,8 @@ pub const MAX_RUNS: usize = 100;
 
 /// The jobs of one election.
 ///
-/// Whoever asks must hold the lease for [`open`](Self::open) and [`claim`](Self::claim): the store sees to that, in the
-/// same atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run. What
+/// The sender of [`open`](Self::open) and [`claim`](Self::claim) must hold the lease: the store checks that, in the same
+/// atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run. What
 /// may be run again is what was cut off, and what was given back because it had never begun.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
@@ -195,7 +195,7 @@ impl JobRecord {
     }
 
     /// A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
-    /// later leader. Whoever has given it back may not take it under the same term: what it told may be under way once more,
+    /// later leader. The leader that has given it back may not take it under the same term: its report may be under way once more,
     /// and would end the new run, too.
     fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
         let Some(known) = self.runs.iter_mut().find(|known| known.run.tick == claim.tick) else { return false };

@@ -125,7 +125,7 @@ impl FaultyStore {
         self.releases.send_modify(|releases| *releases += 1);
     }
 
-    /// Ends all faults, lets go of all calls that are held, and lets hints pass.
+    /// Ends all faults, releases all held calls, and lets hints pass.
     pub fn heal(&self) {
         for operation in Operation::ALL {
             self.clear(operation);

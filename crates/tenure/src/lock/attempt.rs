@@ -44,7 +44,7 @@ impl LockAttempt {
         }
     }
 
-    /// Waits for the first answer, and goes by it. Cancel safe.
+    /// Waits for the first answer, and decides by it. Cancel safe.
     pub(super) async fn answered(&mut self) -> Result<Option<LockGuard>, Error> {
         loop {
             if let Some(guard) = self.listen().await? {

@@ -33,7 +33,7 @@ pub(super) struct GuardPool {
 pub(super) struct SharedLeadership {
     leading: Option<(Term, TrustDeadlines)>,
     lost: Option<(Term, Instant)>,
-    /// Whether nobody has patience any more.
+    /// Whether the time to wait is over for everybody.
     pub(super) hurry: bool,
 }
 

@@ -26,7 +26,7 @@ struct FuzzedElector {
     elector: Elector,
     monitor: Monitor,
     now: Instant,
-    /// What the elector goes by: its clock never goes back.
+    /// The clock of the elector, which never goes back.
     latest: Instant,
     timeout: Option<Instant>,
     sent: Vec<Request>,

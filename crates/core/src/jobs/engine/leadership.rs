@@ -28,7 +28,7 @@ const LEARN_EVERY: Duration = Duration::from_secs(10);
 pub(super) struct JobLeadership {
     pub(super) nonce: Nonce,
     pub(super) term: Term,
-    /// Nothing begins under it any more.
+    /// Nothing more begins under it.
     pub(super) is_ending: bool,
     /// Whether the ledger has told how the jobs stand.
     pub(super) is_open: bool,
@@ -96,7 +96,7 @@ impl<C: Calendar> JobEngine<C> {
         self.notice_end();
     }
 
-    /// Once work under a term has to stop, nothing begins under it any more.
+    /// Once work under a term has to stop, nothing more begins under it.
     pub(super) fn notice_end(&mut self) {
         let leads = self.leads;
         if self.has(JobMutant::RunsAfterLoss) {

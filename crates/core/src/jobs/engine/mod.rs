@@ -57,7 +57,7 @@ pub const MAX_LEDGER_REST: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_
 /// - The [moment](JobMoment) of a call is read right before it. Leadership that ends shows there first: then `handle` is called
 ///   with [`JobInput::Timeout`]. Nothing begins under a term that is not led under at that very moment.
 /// - One call is under way at a time. It is answered at most once, under its own id; answers may be late or lost, or have an id
-///   that is not waited for any more. Whoever asks need not give up on one: the engine does.
+///   that is no longer waited for. The caller need not time out calls: the engine does.
 /// - Attempts end once, each under its own id.
 ///
 /// What was claimed under a leadership begins under it, or is given back. A claim of which nobody knows what became of it keeps
@@ -191,7 +191,7 @@ impl<C: Calendar> JobEngine<C> {
         }
     }
 
-    /// Takes in what happened at this moment.
+    /// Handles an input at this moment.
     pub fn handle(&mut self, moment: JobMoment, input: JobInput<C>) {
         let JobMoment { now, unix_ms, leads, spread } = moment;
         self.now = now.max(self.now);
@@ -212,7 +212,7 @@ impl<C: Calendar> JobEngine<C> {
         self.advance();
     }
 
-    /// The next thing to do, or when to call again.
+    /// Returns the next thing to do, or when to call again.
     pub fn poll_output(&mut self) -> JobOutput {
         let output = self.outputs.pop_front();
         if self.outputs.is_empty() {
@@ -250,7 +250,7 @@ impl<C: Calendar> JobEngine<C> {
         if self.tell() {
             return;
         }
-        // Nothing begins any more.
+        // Nothing more begins.
         let Some(leadership) = self.led() else { return };
         let learn_at = leadership.learn_at;
         if !leadership.is_open || leadership.doubts_marks(self.now) {
@@ -263,7 +263,7 @@ impl<C: Calendar> JobEngine<C> {
         self.plan();
     }
 
-    /// Takes over the jobs that are new or changed, and lets go of those that are gone.
+    /// Takes over the jobs that are new or changed, and drops those that are gone.
     fn take_jobs(&mut self) {
         let Some(jobs) = self.new_jobs.take() else { return };
         self.slots.iter_mut().for_each(|slot| slot.is_current = false);
