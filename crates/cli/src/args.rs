@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tenure_sys::StandardStream;
 
 pub use self::cron::{
-    CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX, SteerArgs,
+    CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, MAX_RETRIES, SteerArgs,
 };
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;

@@ -119,7 +119,7 @@ impl CandidacyOptions {
     pub fn new(args: &CandidateArgs) -> Result<Self, CommandError> {
         let id = args.id.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
         let bytes = args.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
-        if bytes > tenure::Error::METADATA_BYTES_MAX {
+        if bytes > tenure::Error::MAX_METADATA_BYTES {
             return Err(tenure::Error::Metadata { bytes }.into());
         }
         Ok(Self {

@@ -403,7 +403,7 @@ pub fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
 /// Prints a value as one JSON line.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has gone away.
 pub fn json_line(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
@@ -415,7 +415,7 @@ pub fn json_line(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 /// which could move the cursor, are escaped.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has gone away.
 pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {

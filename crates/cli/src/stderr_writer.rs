@@ -62,7 +62,7 @@ pub fn flush() -> bool {
         // Nobody waits any more if that took too long.
         let _ = done.try_send(());
     });
-    // An error means that it is not going to be written any more.
+    // An error means that it will no longer be written.
     flushed.recv_timeout(READ_WITHIN).is_ok() && !IS_LOST.load(Ordering::Relaxed)
 }
 

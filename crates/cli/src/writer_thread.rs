@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// More texts than are written in many minutes, and little memory.
-const QUEUED_MAX: usize = 1_000;
+const MAX_QUEUED: usize = 1_000;
 
 /// Writes one text after the other to a stream. Whoever hands it a text never waits for the reader.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl WriterThread {
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn start<W: Write + 'static>(name: &str, lock: fn() -> W) -> io::Result<Self> {
-        let (texts, queued) = sync_channel(QUEUED_MAX);
+        let (texts, queued) = sync_channel(MAX_QUEUED);
         std::thread::Builder::new().name(name.to_owned()).spawn(move || write_all(lock, queued))?;
         Ok(Self { texts })
     }

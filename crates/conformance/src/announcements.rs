@@ -18,7 +18,7 @@ const HEARD_WITHIN: Duration = Duration::from_secs(20);
 
 impl Player {
     pub(super) fn pubsub(&self) -> &dyn PubSub {
-        self.store.pubsub().expect("a store whose test program says that it can broadcast has a bulletin")
+        self.store.pubsub().expect("a store whose test program says that it can broadcast offers PubSub")
     }
 
     /// A new broadcast on the usual channel, from this candidate.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::{JobName, Term};
 use tenure_store::JobLedger;
 use tenure_store::ledger::{
-    Act, Claim, Claimed, Finish, JobReport, JobStanding, OpenJob, OpenJobs, Opened, RUNS_MAX, RunOutcome, Tick,
+    Act, Claim, Claimed, Finish, JobReport, MAX_RUNS, OpenJob, OpenJobs, Opened, OpenedJob, RunOutcome, Tick,
 };
 
 use super::Fixture;
@@ -46,15 +46,15 @@ impl Player {
     }
 
     /// Opens jobs as a leader.
-    pub(super) async fn opens_all(&self, term: Term, jobs: Vec<OpenJob>) -> Vec<JobStanding> {
+    pub(super) async fn opens_all(&self, term: Term, jobs: Vec<OpenJob>) -> Vec<OpenedJob> {
         match self.tries_to_open(&self.as_opening(term, jobs)).await {
-            Opened::Jobs(standings) => standings,
+            Opened::Jobs(opened) => opened,
             refusal @ (Opened::TooMany | Opened::NotHolder) => panic!("{:?} leads: {refusal:?}", self.candidate),
         }
     }
 
     /// Opens the usual job when it is this late.
-    pub(super) async fn opens(&self, term: Term, from: u64) -> JobStanding {
+    pub(super) async fn opens(&self, term: Term, from: u64) -> OpenedJob {
         self.opens_all(term, vec![job(JOB, SCHEDULE, from)]).await.remove(0)
     }
 
@@ -107,7 +107,7 @@ impl Player {
     }
 
     pub(super) async fn reads(&self) -> Vec<JobReport> {
-        self.ledger().jobs(&self.key, RUNS_MAX).await.expect("a list")
+        self.ledger().jobs(&self.key, MAX_RUNS).await.expect("a list")
     }
 
     /// What is written down of the usual job.

@@ -86,7 +86,7 @@ pub(super) async fn whoever_has_left_hears_nothing_of_what_was_said_meanwhile(fi
     stays.hears().await;
     drop(leaves);
     speaker.tells_all("1").await;
-    // Then it is not on its way to this handle any more.
+    // Then it is no longer on its way to this handle.
     stays.hears().await;
     one.listens().await.hears_only(&speaker).await;
 }

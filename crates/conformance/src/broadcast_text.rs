@@ -1,6 +1,6 @@
 //! Any payload arrives exactly as it was sent.
 
-use tenure_core::{CHANNEL_BYTES_MAX, NAME_BYTES_MAX, WriteOutcome};
+use tenure_core::{MAX_CHANNEL_BYTES, MAX_NAME_BYTES, WriteOutcome};
 use tenure_store::{Broadcast, MessageId, StoreErrorKind};
 
 use super::Fixture;
@@ -18,11 +18,11 @@ pub(super) async fn odd_payloads_are_heard_byte_by_byte(fixture: &dyn Fixture) {
 
 pub(super) async fn the_largest_broadcast_is_heard_and_a_larger_one_refused(fixture: &dyn Fixture) {
     // The names take as much room as they can.
-    let one = Player::new(fixture, &"x".repeat(NAME_BYTES_MAX)).await;
-    let one = one.in_election(key(&"e".repeat(NAME_BYTES_MAX)));
+    let one = Player::new(fixture, &"x".repeat(MAX_NAME_BYTES)).await;
+    let one = one.in_election(key(&"e".repeat(MAX_NAME_BYTES)));
     let mut listener = one.listens().await;
     let max = one.pubsub().promises().max_payload;
-    let announce = |payload: &str| one.announces_on(&"c".repeat(CHANNEL_BYTES_MAX), payload);
+    let announce = |payload: &str| one.announces_on(&"c".repeat(MAX_CHANNEL_BYTES), payload);
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     let wide = format!("\"{}{}\"", "🦀".repeat((max - 2) / 4), "x".repeat((max - 2) % 4));
     let batch = [announce("1"), announce(&text(max + 1)), announce(&text(max)), announce(&wide)];
@@ -30,7 +30,7 @@ pub(super) async fn the_largest_broadcast_is_heard_and_a_larger_one_refused(fixt
     assert_eq!(replies.len(), 4);
     let refusal = replies.remove(1).expect_err("too large");
     assert!(replies.iter().all(Result::is_ok), "the others are not concerned: {replies:?}");
-    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
+    assert_eq!((refusal.kind(), refusal.write_outcome()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
     assert!(refusal.to_string().contains(&max.to_string()), "it says how much is allowed: {refusal}");
     let [first, _, second, third] = batch;
     assert_eq!(listener.hears_many(3).await, [first, second, third]);
@@ -42,7 +42,7 @@ pub(super) async fn odd_channels_and_senders_are_heard_byte_by_byte(fixture: &dy
     let mut batch: Vec<Broadcast> = Vec::new();
     for name in odd_names() {
         let speaker = Player { candidate: id(&name), ..one.clone() };
-        let channel = if name.len() <= CHANNEL_BYTES_MAX { &*name } else { "refresh" };
+        let channel = if name.len() <= MAX_CHANNEL_BYTES { &*name } else { "refresh" };
         batch.push(speaker.announces_on(channel, "1"));
     }
     one.proclaims(&batch).await;

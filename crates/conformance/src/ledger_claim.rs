@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_store::ledger::{Act, Claim, Claimed, EARLY_MAX, Tick};
+use tenure_store::ledger::{Act, Claim, Claimed, MAX_EARLY, Tick};
 
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
 use super::player::{Player, all, pass};
@@ -125,7 +125,7 @@ pub(super) async fn a_job_that_was_not_opened_is_not_claimed(fixture: &dyn Fixtu
 pub(super) async fn a_tick_that_is_too_early_waits_for_its_time(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     // By at least two seconds, since it is a whole one.
-    trial::begins(Duration::from_secs(2) - EARLY_MAX);
+    trial::begins(Duration::from_secs(2) - MAX_EARLY);
     let ahead = Tick::at_or_before_ms(one.sees_unix_ms(term).await + 3_000);
     let mut by = None;
     for act in [Act::Run, Act::RunAgain, Act::Pass] {
@@ -135,7 +135,7 @@ pub(super) async fn a_tick_that_is_too_early_waits_for_its_time(fixture: &dyn Fi
         }
     }
     let by = by.expect("it was told");
-    assert!(by > EARLY_MAX && by <= EARLY_MAX * 3, "{by:?}");
+    assert!(by > MAX_EARLY && by <= MAX_EARLY * 3, "{by:?}");
     let report = one.reads_one().await;
     assert_eq!((report.mark, report.fired, report.missed), (tick(BEGINNING), 0, 0), "nothing was changed");
     pass(fixture, by).await;

@@ -1,6 +1,6 @@
 //! Reports about jobs, and forgetting them.
 
-use tenure_store::ledger::{Act, Claim, Claimed, RUNS_MAX, RunOutcome};
+use tenure_store::ledger::{Act, Claim, Claimed, MAX_RUNS, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, decided, job, job_name, leader, tick, ticks};
@@ -39,13 +39,13 @@ pub(super) async fn runs_are_listed_newest_first_up_to_the_limit(fixture: &dyn F
 pub(super) async fn only_the_latest_runs_are_kept(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     let other = Player::new(fixture, "other").await;
-    let last = 200 + RUNS_MAX as u64 + 4;
+    let last = 200 + MAX_RUNS as u64 + 4;
     let claims: Vec<Claim> = (200..=last).map(|second| one.as_claim(term, second)).collect();
     for part in claims.chunks(60) {
         assert!(all(one.ledger().claim(part).await).iter().all(|claimed| *claimed == Claimed::Granted));
     }
     let report = one.ledger().jobs(&one.key, usize::MAX).await.expect("a list").remove(0);
-    assert_eq!((report.fired, report.mark), (RUNS_MAX as u64 + 5, tick(last)));
+    assert_eq!((report.fired, report.mark), (MAX_RUNS as u64 + 5, tick(last)));
     assert!(ticks(&report).into_iter().eq((205..=last).rev()), "{:?}", ticks(&report));
     assert!(!one.tells(one.as_end(term, 204, RunOutcome::Succeeded)).await, "it is not known any more");
     assert_eq!(one.claims_to(Act::Run, term, 204).await, decided(last));
@@ -63,8 +63,8 @@ pub(super) async fn a_job_that_was_forgotten_begins_anew(fixture: &dyn Fixture) 
     assert_eq!(one.reads().await, []);
     assert_eq!(one.claims_to(Act::Run, term, 300).await, Claimed::Unopened);
     assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await);
-    let standing = one.opens(term, BEGINNING).await;
-    assert_eq!((standing.mark, standing.interrupted), (tick(BEGINNING), vec![]));
+    let opened = one.opens(term, BEGINNING).await;
+    assert_eq!((opened.mark, opened.interrupted), (tick(BEGINNING), vec![]));
     let report = one.reads_one().await;
     assert_eq!((&*report.schedule, report.fired, report.missed, report.runs), (SCHEDULE, 0, 0, vec![]));
     one.runs(term, 200).await;

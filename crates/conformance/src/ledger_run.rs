@@ -19,8 +19,8 @@ pub(super) async fn the_next_leader_learns_of_runs_without_an_end(fixture: &dyn 
     one.resigns(term).await;
     let next = other.wins().await;
     for _ in 0..2 {
-        let standing = other.opens(next, 999).await;
-        assert_eq!((standing.mark, standing.interrupted), (tick(600), [200, 400, 500].map(tick).to_vec()));
+        let opened = other.opens(next, 999).await;
+        assert_eq!((opened.mark, opened.interrupted), (tick(600), [200, 400, 500].map(tick).to_vec()));
     }
     one.ends(term, 400).await;
     assert_eq!(other.opens(next, 999).await.interrupted, [200, 500].map(tick), "one has ended after all");

@@ -73,6 +73,6 @@ pub(super) async fn orders_need_a_job_and_no_lease_and_concern_no_other(fixture:
     assert_eq!(orders, [(true, true), (false, false)]);
     one.forgets(JOB).await;
     let term = one.wins().await;
-    let standing = one.opens(term, BEGINNING).await;
-    assert_eq!((standing.is_paused, standing.requested), (false, None), "nothing of it is kept");
+    let opened = one.opens(term, BEGINNING).await;
+    assert_eq!((opened.is_paused, opened.requested), (false, None), "nothing of it is kept");
 }

@@ -30,13 +30,13 @@ pub(super) async fn the_next_leader_learns_of_ticks_that_were_given_back(fixture
     one.resigns(term).await;
     let next = other.wins().await;
     for _ in 0..2 {
-        let standing = other.opens(next, 999).await;
-        assert_eq!((standing.mark, standing.unbegun), (tick(500), vec![tick(400)]));
-        assert_eq!(standing.interrupted, [200, 500].map(tick));
+        let opened = other.opens(next, 999).await;
+        assert_eq!((opened.mark, opened.unbegun), (tick(500), vec![tick(400)]));
+        assert_eq!(opened.interrupted, [200, 500].map(tick));
     }
     one.gives_back(term, 200).await;
-    let standing = other.opens(next, 999).await;
-    assert_eq!((standing.unbegun, standing.interrupted), ([200, 400].map(tick).to_vec(), vec![tick(500)]), "late");
+    let opened = other.opens(next, 999).await;
+    assert_eq!((opened.unbegun, opened.interrupted), ([200, 400].map(tick).to_vec(), vec![tick(500)]), "late");
 }
 
 pub(super) async fn a_tick_that_was_given_back_is_run_again_once(fixture: &dyn Fixture) {

@@ -160,7 +160,7 @@ pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
     }
     let refusal = one.is_refused(one.writes("0")).await;
     assert_eq!(refusal.kind(), StoreErrorKind::Full);
-    assert_eq!(refusal.failure(), tenure_core::WriteOutcome::Refused, "nothing was written");
+    assert_eq!(refusal.write_outcome(), tenure_core::WriteOutcome::Refused, "nothing was written");
     assert!(refusal.to_string().contains(&batch.len().to_string()), "it says how many wait: {refusal}");
     one.sends_all(&batch[..1]).await;
     one.in_election(key("elsewhere")).sends("0").await;

@@ -1,6 +1,6 @@
 //! Whatever is written arrives as it was written.
 
-use tenure_core::{CHANNEL_BYTES_MAX, WriteOutcome};
+use tenure_core::{MAX_CHANNEL_BYTES, WriteOutcome};
 use tenure_store::mailbox::AckOutcome;
 use tenure_store::{MessageId, MessageState, NewMessage, StoreErrorKind};
 
@@ -52,16 +52,16 @@ pub(super) async fn the_largest_payload_is_kept_and_a_larger_one_refused(fixture
     assert_eq!(replies.len(), 3);
     assert!(replies[0].is_ok() && replies[2].is_ok(), "the others are not concerned: {replies:?}");
     let refusal = replies.remove(1).expect_err("too large");
-    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
+    assert_eq!((refusal.kind(), refusal.write_outcome()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
     assert!(refusal.to_string().contains(&max.to_string()), "it says how much is allowed: {refusal}");
     assert_eq!(payloads(&one.lists(MessageState::Pending).await), ["1", text(max).as_str()]);
 }
 
 pub(super) async fn odd_channels_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    let longest = ["x".repeat(CHANNEL_BYTES_MAX), format!("{}x", "🦀".repeat(15))];
+    let longest = ["x".repeat(MAX_CHANNEL_BYTES), format!("{}x", "🦀".repeat(15))];
     let channels: Vec<String> =
-        odd_names().into_iter().filter(|name| name.len() <= CHANNEL_BYTES_MAX).chain(longest).collect();
+        odd_names().into_iter().filter(|name| name.len() <= MAX_CHANNEL_BYTES).chain(longest).collect();
     let batch: Vec<NewMessage> = channels.iter().map(|channel| one.writes_on(channel, "1")).collect();
     one.sends_all(&batch).await;
     let term = one.wins().await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use tenure_core::{CampaignReply, ElectionName, NAME_BYTES_MAX};
+use tenure_core::{CampaignReply, ElectionName, MAX_NAME_BYTES};
 use tenure_store::Campaign;
 
 use super::Fixture;
@@ -113,6 +113,6 @@ pub(super) async fn large_metadata_survives(fixture: &dyn Fixture) {
 }
 
 pub(super) fn odd_names() -> Vec<String> {
-    let longest = ["x".repeat(NAME_BYTES_MAX), "🦀".repeat(NAME_BYTES_MAX / 4)];
+    let longest = ["x".repeat(MAX_NAME_BYTES), "🦀".repeat(MAX_NAME_BYTES / 4)];
     ODD.iter().map(|name| (*name).to_owned()).chain(longest).collect()
 }

@@ -5,5 +5,5 @@ use super::player::Player;
 
 pub(super) async fn there_is_no_pubsub(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    assert!(one.store.pubsub().is_none(), "a store with a bulletin has to pass the properties of broadcasts");
+    assert!(one.store.pubsub().is_none(), "a store that offers PubSub has to pass the properties of broadcasts");
 }

@@ -134,7 +134,7 @@ impl Player {
         }
     }
 
-    /// Renews and must not hold the lease any more.
+    /// Renews, and must no longer hold the lease.
     pub(super) async fn has_lost(&self, term: Term) -> Option<Term> {
         match self.renews(term).await {
             RenewReply::NotHolder { current } => current,

@@ -57,7 +57,7 @@ fn nanos_of(number: &str, unit: u128) -> Result<u128, &'static str> {
     }
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| TOO_LONG)? };
     // Beyond these digits even an hour has no whole nanosecond.
-    let digits = &fraction[..fraction.len().min(FRACTION_DIGITS_MAX)];
+    let digits = &fraction[..fraction.len().min(MAX_FRACTION_DIGITS)];
     let parts: u128 = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| EXPECTED)? };
     let part_of_unit = 10_u128.pow(u32::try_from(digits.len()).map_err(|_| EXPECTED)?);
     let whole = whole.checked_mul(unit).ok_or(TOO_LONG)?;
@@ -74,7 +74,7 @@ const SECOND: u128 = 1_000 * MILLI;
 const MINUTE: u128 = 60 * SECOND;
 /// In the order in which they may follow each other.
 const UNITS: &[(&str, u128)] = &[("h", 60 * MINUTE), ("m", MINUTE), ("s", SECOND), ("ms", MILLI)];
-const FRACTION_DIGITS_MAX: usize = 18;
+const MAX_FRACTION_DIGITS: usize = 18;
 
 const EXPECTED: &str = "write a number and a unit, such as 15s, 500ms, 2m or 1h";
 const TOO_LONG: &str = "the duration is too long";

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// The maximum length of a name, in bytes. Every store can hold it, and a log line stays readable.
-pub const NAME_BYTES_MAX: usize = 200;
+pub const MAX_NAME_BYTES: usize = 200;
 
-/// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
-pub const CHANNEL_BYTES_MAX: usize = 63;
+/// The maximum length of a channel name, in bytes: the limit of servers that have channels of their own.
+pub const MAX_CHANNEL_BYTES: usize = 63;
 
-/// Why a name was refused: it must have 1 to [`NAME_BYTES_MAX`] bytes of UTF-8 (a channel's 1 to [`CHANNEL_BYTES_MAX`]) without
+/// Why a name was refused: it must have 1 to [`MAX_NAME_BYTES`] bytes of UTF-8 (a channel's 1 to [`MAX_CHANNEL_BYTES`]) without
 /// control characters. The offending text is quoted with its control characters escaped, and cut when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {what} {text}: {fault}")]
@@ -22,7 +22,7 @@ pub struct NameError {
 }
 
 impl NameError {
-    /// What is wrong with the name.
+    /// Returns what is wrong with the name.
     #[must_use]
     pub fn fault(&self) -> NameFault {
         self.fault
@@ -33,15 +33,15 @@ impl NameError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameFault {
-    /// There is no text at all.
+    /// The text is empty.
     #[error("it is empty; give it at least one character")]
     Empty,
     /// The text is longer than a name of its kind may be.
     #[error("it has {bytes} bytes, but at most {max} are allowed")]
     TooLong {
-        /// How long it is.
+        /// The length of the text.
         bytes: usize,
-        /// How long it may be.
+        /// The maximum length.
         max: usize,
     },
     /// The text holds a control character, such as a line break or a NUL.
@@ -65,7 +65,7 @@ macro_rules! name_type {
                 check($what, $max, text.as_ref()).map(Self)
             }
 
-            /// The text itself.
+            /// Returns the text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -136,19 +136,19 @@ name_type!(
     /// ```
     ElectionName,
     "election name",
-    NAME_BYTES_MAX
+    MAX_NAME_BYTES
 );
 name_type!(
     /// The id of a candidate, for people; ownership is never decided by it.
     CandidateId,
     "candidate id",
-    NAME_BYTES_MAX
+    MAX_NAME_BYTES
 );
 name_type!(
     /// A set of elections within a store. The same name in two namespaces is two elections.
     Namespace,
     "namespace",
-    NAME_BYTES_MAX
+    MAX_NAME_BYTES
 );
 
 name_type!(
@@ -164,19 +164,19 @@ name_type!(
     /// ```
     ChannelName,
     "channel name",
-    CHANNEL_BYTES_MAX
+    MAX_CHANNEL_BYTES
 );
 name_type!(
-    /// A label of whoever sent a message. Messages of one sender on one channel keep their order.
+    /// The label of the sender of a message. Messages of one sender on one channel keep their order.
     Sender,
     "sender",
-    NAME_BYTES_MAX
+    MAX_NAME_BYTES
 );
 name_type!(
     /// The name of a job inside its election, such as `send-invoices`.
     JobName,
     "job name",
-    NAME_BYTES_MAX
+    MAX_NAME_BYTES
 );
 
 impl From<CandidateId> for Sender {
@@ -272,7 +272,7 @@ mod tests {
             .words(&["a", "é", "🦀", "\0", "\n", "\u{85}", "\u{200b}", "../", "\"", "xxxxxxxxxx"])
             .run(|input| {
                 let text = String::from_utf8_lossy(input);
-                let is_valid = (1..=NAME_BYTES_MAX).contains(&text.len()) && !text.contains(char::is_control);
+                let is_valid = (1..=MAX_NAME_BYTES).contains(&text.len()) && !text.contains(char::is_control);
                 match ElectionName::new(&text) {
                     Ok(name) => {
                         assert!(is_valid);

@@ -34,7 +34,7 @@ impl Term {
     /// grant.
     pub const MAX_RAISED: u64 = 1 << 52;
 
-    /// The term of this number, unless it is 0 or beyond [`Term::MAX`].
+    /// Creates the term of this number, unless it is 0 or beyond [`Term::MAX`].
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         if number > Self::MAX {
@@ -46,13 +46,13 @@ impl Term {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// The term after `previous`, or the first one. `None` when the numbers are used up.
+    /// Returns the term after `previous`, or the first one. `None` when the numbers are used up.
     #[must_use]
     pub fn after(previous: Option<Self>) -> Option<Self> {
         Self::new(previous.map_or(0, Self::get) + 1)
@@ -76,13 +76,13 @@ impl fmt::Debug for Term {
 pub struct Nonce(u128);
 
 impl Nonce {
-    /// A nonce of these bits, which must be random outside of simulations.
+    /// Creates a nonce from these bits, which must be random outside of simulations.
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// The bits, for a store to keep.
+    /// Returns the bits, for a store to keep.
     #[must_use]
     pub const fn to_bits(self) -> u128 {
         self.0
@@ -103,7 +103,7 @@ pub struct Leader {
     /// The term it leads under. A participant that draws no terms is shown with a term below all that will be granted
     /// after it.
     pub term: Term,
-    /// When it was granted that term, in milliseconds since the Unix epoch on the store's wall clock. For people only;
+    /// The time of that grant, in milliseconds since the Unix epoch on the store's wall clock. For people only;
     /// `None` if the store does not know.
     pub since_unix_ms: Option<u64>,
     /// The metadata it has published.

@@ -35,18 +35,18 @@ mod time;
 mod wall_time;
 
 pub use election::candidate::{Candidate, Priority, PriorityError};
-pub use election::elector::{Elector, Standing, Unreleased};
+pub use election::elector::{Elector, ElectorPhase, Unreleased};
 pub use election::input::{CampaignReply, Draw, Handover, Held, Input, RenewReply, Reply, WriteOutcome};
 #[cfg(mutants)]
 pub use election::mutant::Mutant;
 pub use election::output::{Anomaly, LossReason, Output, Request, RequestId, Trust, Verb};
 pub use election::timing::*;
 pub use id::{
-    CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
+    CandidateId, ChannelName, ElectionName, JobName, MAX_CHANNEL_BYTES, MAX_NAME_BYTES, NameError, NameFault,
     Namespace, Sender,
 };
 pub use lease::{Leader, Metadata, Nonce, Term};
-pub use reason::{REASON_CHARS_MAX, storable};
+pub use reason::{MAX_REASON_CHARS, storable};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use retry::{RETRY_FIRST, retry_after};
 pub use time::Instant;

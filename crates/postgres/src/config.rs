@@ -4,11 +4,11 @@ use std::fmt;
 
 use tenure_store::{StoreError, StoreErrorKind, StoreUrl};
 
+use super::address::environment::ProcessEnvironment;
+use super::address::server::ServerAddress;
+use super::address::{driver, parse};
 use super::endpoint::Endpoint;
-use super::environment::ProcessEnvironment;
 use super::identifier::Identifier;
-use super::server::ServerAddress;
-use super::{driver, parse};
 
 /// Configuration of a PostgreSQL store: servers, credentials and the schema of the elections.
 ///

@@ -10,10 +10,10 @@ use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
+use super::address::server::ServerAddress;
+use super::address::tls::Encryption;
 use super::error::PostgresStoreError;
 use super::known_servers::{ServerHistory, SessionServer};
-use super::server::ServerAddress;
-use super::tls::Encryption;
 
 /// A session that works, as far as known. It ends when the last clone is dropped, even if the server hangs.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ pub(super) type Notifications = mpsc::UnboundedReceiver<AsyncMessage>;
 type Incoming = BoxStream<'static, AsyncMessage>;
 
 /// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
-const VERSION_MIN: i32 = 14_00_00;
+const MIN_VERSION: i32 = 14_00_00;
 
 /// What we want of a session, whatever the role, the database or the server have set. Functions set on their own what
 /// must hold behind a pooler, too; statements name what they call in full, since others may have left better matches about.
@@ -326,7 +326,7 @@ async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
         is_standby: row.try_get("is_standby").map_err(connect)?,
         history: timeline.map(|timeline| ServerHistory { system: system.unwrap_or_default(), timeline }),
     };
-    if facts.version < VERSION_MIN {
+    if facts.version < MIN_VERSION {
         let message = format!("its version is {}, but at least 14 is needed", facts.version / 10_000);
         return Err(PostgresStoreError::Unusable(StoreErrorKind::Unsupported, message));
     }

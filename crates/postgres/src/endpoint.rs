@@ -7,10 +7,10 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tenure_store::StoreErrorKind;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::address::server::ServerAddress;
 use super::connect::{Notifications, ServerFacts, Session};
 use super::error::PostgresStoreError;
 use super::known_servers::{KnownServers, SessionServer};
-use super::server::ServerAddress;
 
 /// Servers to connect to, one of which is the primary. Clones share their knowledge of them.
 #[derive(Clone)]
@@ -213,7 +213,7 @@ fn silent(patience: Duration) -> PostgresStoreError {
 mod tests {
     use tokio_postgres::Config;
 
-    use super::super::tls::Encryption;
+    use super::super::address::tls::Encryption;
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use tenure_store::{ElectionKey, Namespace};
 use super::config::SCHEMA;
 
 /// The longest identifier, in bytes. PostgreSQL silently truncates longer ones.
-const IDENTIFIER_MAX: usize = 63;
+const MAX_IDENTIFIER: usize = 63;
 
 /// A name that may be written into SQL, because it is always quoted there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Identifier {
         match name {
             "" => Err("it is empty"),
             name if name.contains('\0') => Err("it contains a NUL"),
-            name if name.len() > IDENTIFIER_MAX => Err("it is longer than 63 bytes"),
+            name if name.len() > MAX_IDENTIFIER => Err("it is longer than 63 bytes"),
             name => Ok(Self(name.to_owned())),
         }
     }
@@ -121,7 +121,7 @@ mod tests {
         assert_ne!(id("a", "bc"), id("ab", "c"));
         // As `sha256('default' || '\0' || 'nightly')` says elsewhere: foreign participants must find the same row.
         assert_eq!(format!("{:032x}", id("default", "nightly")), "1e1ba955dc9a99b5e385597c6d88dcb2");
-        assert!(channel(&["tenure", "7"]).len() <= IDENTIFIER_MAX);
+        assert!(channel(&["tenure", "7"]).len() <= MAX_IDENTIFIER);
         assert_ne!(channel(&["tenure", "7"]), channel(&["tenure7"]));
         assert!(is_own_channel(&channel(&["tenure"])) && !is_own_channel("tenure_refresh") && !is_own_channel("x"));
     }

@@ -51,7 +51,7 @@ struct ServersState {
 /// The time for which a server is kept that shows less than was seen before, if there was none better a moment ago.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 /// After this many unanswered requests in a row, other servers are preferred.
-const SILENCES_MAX: u32 = 2;
+const MAX_SILENCES: u32 = 2;
 
 impl KnownServers {
     /// The rank of a server among several primaries.
@@ -59,7 +59,7 @@ impl KnownServers {
         let state = self.state();
         let (system, timeline) = facts.history.map_or((0, 0), |history| (history.system, history.timeline));
         let is_copy = state.highest.is_none_or(|highest| highest.system == system);
-        let is_silent = state.silences.get(server).is_some_and(|silences| *silences >= SILENCES_MAX);
+        let is_silent = state.silences.get(server).is_some_and(|silences| *silences >= MAX_SILENCES);
         (is_copy, timeline, !is_silent, Reverse(server))
     }
 
@@ -114,7 +114,7 @@ impl KnownServers {
         state.left_at = Some(Instant::now());
         for session in std::mem::take(&mut state.sessions) {
             if let Some(server) = session.server() {
-                *state.silences_of(server) = SILENCES_MAX;
+                *state.silences_of(server) = MAX_SILENCES;
             }
             session.close();
         }

@@ -3,26 +3,18 @@
 #[macro_use]
 mod log;
 
+mod address;
 mod advisory;
-mod certificates;
 mod config;
 mod connect;
-mod driver;
 mod endpoint;
-mod environment;
 mod error;
 mod examine_hosts;
 pub mod fencing;
-mod hosts;
 mod identifier;
 mod known_servers;
 mod lease;
-mod parse;
-mod passfile;
 mod pubsub;
-mod server;
-mod settings;
-mod tls;
 mod value;
 
 pub use self::advisory::AdvisoryStore;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_store::pubsub::{Broadcast, PubSubPromises};
-use tenure_store::remote::envelope::{self, ENVELOPE_BYTES_MAX};
+use tenure_store::remote::envelope::{self, MAX_ENVELOPE_BYTES};
 use tenure_store::subscribers::Subscribers;
 use tenure_store::{ElectionKey, Replies, StoreError};
 use tokio_postgres::types::{ToSql, Type};
@@ -12,7 +12,7 @@ use super::identifier::channel;
 
 pub(super) const PROMISES: PubSubPromises = PubSubPromises {
     // What the server takes as a notification, without what else has to be in it.
-    max_payload: 7_999 - ENVELOPE_BYTES_MAX,
+    max_payload: 7_999 - MAX_ENVELOPE_BYTES,
     statement: "Broadcasts are notifications: they reach the candidates that are connected at that moment, at most \
          once; behind a pooler in transaction mode they do not arrive.",
 };

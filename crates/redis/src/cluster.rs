@@ -46,17 +46,17 @@ enum CallTarget {
 
 const SLOTS: u16 = 16_384;
 /// A slot that is moved twice while a call is under way is a wonder; more than that is a loop.
-const REDIRECTIONS_MAX: usize = 5;
+const MAX_REDIRECTIONS: usize = 5;
 /// How much longer than the first node the others may take. Nodes of a cluster are near each other, and answer at about
 /// the same time.
-const LAG_MAX: Duration = Duration::from_millis(250);
+const MAX_LAG: Duration = Duration::from_millis(250);
 /// The same if one of them is new: it has to be connected to first.
-const LAG_MAX_OF_NEW_NODE: Duration = Duration::from_secs(1);
+const MAX_LAG_OF_NEW_NODE: Duration = Duration::from_secs(1);
 /// The same as a multiple of the time that the first node took: on a machine that is busy, or far from them, all take long,
 /// and differ by more.
 const LAG_FACTOR: u32 = 3;
 /// More for each call, because a node with much to do is not a lagging one: about ten times what a call takes.
-const LAG_MAX_PER_CALL: Duration = Duration::from_micros(500);
+const MAX_LAG_PER_CALL: Duration = Duration::from_micros(500);
 /// All are asked side by side, and one answer is enough. A connection may have to be made first.
 const MAP_PATIENCE: Duration = Duration::from_secs(2);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
@@ -87,8 +87,8 @@ impl Cluster {
         let mut results: Vec<Option<Result<CallAnswer, RedisStoreError>>> = calls.iter().map(|_| None).collect();
         let mut open: Vec<(usize, CallTarget)> =
             (0..calls.len()).map(|position| (position, CallTarget::Owner)).collect();
-        for round in 0..=REDIRECTIONS_MAX {
-            let may_redirect = round < REDIRECTIONS_MAX;
+        for round in 0..=MAX_REDIRECTIONS {
+            let may_redirect = round < MAX_REDIRECTIONS;
             let mut again = Vec::new();
             for (position, result) in self.round(calls, open, wait).await {
                 match result {
@@ -182,8 +182,8 @@ impl Cluster {
             }
         }
         let mut awaited: BTreeSet<usize> = by_server.values().flatten().copied().collect();
-        let calls_max = by_server.values().map(Vec::len).max().unwrap_or_default();
-        let lag_max = self.known().lag_max(by_server.keys().map(|(address, _)| address), calls_max);
+        let max_calls = by_server.values().map(Vec::len).max().unwrap_or_default();
+        let max_lag = self.known().max_lag(by_server.keys().map(|(address, _)| address), max_calls);
         let visits = by_server.into_iter().map(|((address, asks), positions)| async move {
             let chosen: Vec<&Call> = positions.iter().map(|&position| &calls[position]).collect();
             let answers = self.visit(&address, &chosen, asks, wait).await;
@@ -193,7 +193,7 @@ impl Cluster {
             };
             positions.into_iter().zip(results).collect::<Vec<_>>()
         });
-        let answered = without_lagging_nodes(visits.collect(), lag_max).await;
+        let answered = without_lagging_nodes(visits.collect(), max_lag).await;
         for (position, _) in &answered {
             awaited.remove(position);
         }
@@ -312,12 +312,12 @@ impl Cluster {
 }
 
 impl KnownNodes {
-    /// How much longer than the first of these nodes the others may take to answer. None has more calls than `calls_max`.
-    fn lag_max<'n>(&mut self, nodes: impl Iterator<Item = &'n HostPort>, calls_max: usize) -> Duration {
+    /// How much longer than the first of these nodes the others may take to answer. None has more calls than `max_calls`.
+    fn max_lag<'n>(&mut self, nodes: impl Iterator<Item = &'n HostPort>, max_calls: usize) -> Duration {
         // All of them count as tried by this, so none may be passed over.
         let new_nodes = nodes.filter(|address| self.tried.insert((*address).clone())).count();
-        let for_calls = LAG_MAX_PER_CALL * u32::try_from(calls_max).unwrap_or(u32::MAX);
-        for_calls + if new_nodes > 0 { LAG_MAX_OF_NEW_NODE } else { LAG_MAX }
+        let for_calls = MAX_LAG_PER_CALL * u32::try_from(max_calls).unwrap_or(u32::MAX);
+        for_calls + if new_nodes > 0 { MAX_LAG_OF_NEW_NODE } else { MAX_LAG }
     }
 
     /// Gives a range of slots to a node. What is left of another range around it stays with its owner.
@@ -353,11 +353,11 @@ fn silence() -> RedisStoreError {
 /// elsewhere must not lose their time, and so their leases, with a node that hangs.
 async fn without_lagging_nodes<T>(
     mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>,
-    lag_max: Duration,
+    max_lag: Duration,
 ) -> Vec<T> {
     let began = tokio::time::Instant::now();
     let mut results = visits.next().await.unwrap_or_default();
-    let deadline = tokio::time::Instant::now() + lag_max.max(began.elapsed() * LAG_FACTOR);
+    let deadline = tokio::time::Instant::now() + max_lag.max(began.elapsed() * LAG_FACTOR);
     while let Ok(Some(more)) = tokio::time::timeout_at(deadline, visits.next()).await {
         results.extend(more);
     }
@@ -403,7 +403,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(took_ms)).await;
             vec![took_ms]
         };
-        without_lagging_nodes(visits_ms.into_iter().map(visit).collect(), LAG_MAX).await
+        without_lagging_nodes(visits_ms.into_iter().map(visit).collect(), MAX_LAG).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -420,11 +420,11 @@ mod tests {
     fn a_node_that_is_asked_for_the_first_time_or_for_much_may_take_longer() {
         let node = |port| HostPort { host: "h".to_owned(), port };
         let mut known = KnownNodes::default();
-        assert_eq!(known.lag_max([node(1), node(2)].iter(), 0), LAG_MAX_OF_NEW_NODE);
-        assert_eq!(known.lag_max([node(1), node(2)].iter(), 0), LAG_MAX);
-        assert_eq!(known.lag_max([node(2), node(3)].iter(), 0), LAG_MAX_OF_NEW_NODE);
-        let busy = known.lag_max([node(1), node(3)].iter(), 1_000);
-        assert_eq!(busy, LAG_MAX + 1_000 * LAG_MAX_PER_CALL);
+        assert_eq!(known.max_lag([node(1), node(2)].iter(), 0), MAX_LAG_OF_NEW_NODE);
+        assert_eq!(known.max_lag([node(1), node(2)].iter(), 0), MAX_LAG);
+        assert_eq!(known.max_lag([node(2), node(3)].iter(), 0), MAX_LAG_OF_NEW_NODE);
+        let busy = known.max_lag([node(1), node(3)].iter(), 1_000);
+        assert_eq!(busy, MAX_LAG + 1_000 * MAX_LAG_PER_CALL);
     }
 
     #[test]

@@ -337,7 +337,7 @@ mod tests {
             ("ERR Error running script: @user_script:9: OOM command not allowed", StoreErrorKind::Full),
         ] {
             let error = RedisStoreError::refused(text).about("host:1");
-            assert_eq!((error.kind(), error.failure()), (kind, tenure_store::WriteOutcome::Refused), "{text}");
+            assert_eq!((error.kind(), error.write_outcome()), (kind, tenure_store::WriteOutcome::Refused), "{text}");
             assert!(error.to_string().len() > "Redis at host:1: ".len() + text.len(), "no advice: {error}");
         }
     }
@@ -345,6 +345,6 @@ mod tests {
     #[test]
     fn what_was_cut_short_may_have_happened() {
         let error = RedisStoreError::CutShort { text: "OOM …".to_owned() }.about("host:1");
-        assert_eq!(error.failure(), tenure_store::WriteOutcome::Unknown);
+        assert_eq!(error.write_outcome(), tenure_store::WriteOutcome::Unknown);
     }
 }

@@ -19,7 +19,7 @@ use super::sentinel::Opinion;
 /// jump, and terms one that does not go back.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 /// The number of elections up to which each is examined.
-const ELECTIONS_MAX: usize = 10_000;
+const MAX_ELECTIONS: usize = 10_000;
 /// The oldest version on which all scripts were tested.
 const OLDEST: u32 = 6;
 
@@ -223,7 +223,7 @@ async fn expiry(inner: &RedisInner) -> Option<Finding> {
     let namespace = Namespace::default();
     let names = inner.elections(&namespace).await.ok()?;
     let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
-    let elections: Vec<ElectionKey> = names.iter().take(ELECTIONS_MAX).map(key).collect();
+    let elections: Vec<ElectionKey> = names.iter().take(MAX_ELECTIONS).map(key).collect();
     let endless = inner.endless(&elections).await;
     Some(if endless.is_empty() {
         Finding::good("expiry", format!("all leases of {} election(s) have an expiry", elections.len()))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::Value;
 use tenure_store::JobName;
-use tenure_store::ledger::{Claimed, JobReport, JobStanding, Opened, RunEnd, RunOutcome, RunReport, Tick};
+use tenure_store::ledger::{Claimed, JobReport, Opened, OpenedJob, RunEnd, RunOutcome, RunReport, Tick};
 
 use super::error::RedisStoreError;
 use super::lease_reply::{ReplyFields, nonsense, number, text};
@@ -15,20 +15,20 @@ pub(super) fn opened(answer: &Value) -> Result<Opened, RedisStoreError> {
     let fields = ReplyFields::of(answer)?;
     match (fields.number(0)?, fields.all()) {
         (0, _) => Ok(Opened::NotHolder),
-        (1, [_, standings @ ..]) => standings.iter().map(standing).collect::<Result<_, _>>().map(Opened::Jobs),
+        (1, [_, jobs @ ..]) => jobs.iter().map(opened_job).collect::<Result<_, _>>().map(Opened::Jobs),
         (2, _) => Ok(Opened::TooMany),
         _ => Err(nonsense(answer)),
     }
 }
 
-fn standing(answer: &Value) -> Result<JobStanding, RedisStoreError> {
+fn opened_job(answer: &Value) -> Result<OpenedJob, RedisStoreError> {
     let fields = ReplyFields::of(answer)?;
     let tick_of = |value| number(value).map(Tick::from_unix_s).ok_or_else(|| nonsense(answer));
     let ticks = |position| match fields.optional(position) {
         Some(Value::Array(ticks)) => ticks.iter().map(tick_of).collect::<Result<_, _>>(),
         _ => Err(nonsense(answer)),
     };
-    Ok(JobStanding {
+    Ok(OpenedJob {
         mark: tick(&fields, 0)?,
         interrupted: ticks(1)?,
         unbegun: ticks(2)?,

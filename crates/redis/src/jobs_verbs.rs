@@ -2,7 +2,7 @@
 
 use redis::{Cmd, Value};
 use tenure_store::ledger::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, OpenJob, OpenJobs, Opened, RUNS_MAX,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, MAX_RUNS, OpenJob, OpenJobs, Opened,
 };
 use tenure_store::{ElectionKey, JobName};
 
@@ -14,7 +14,7 @@ use super::mailbox_verbs::pack_claim;
 use super::script::{self, Script};
 
 /// The server's scripts cannot tell larger numbers apart.
-const COUNT_MAX: u64 = 1 << 53;
+const MAX_COUNT: u64 = 1 << 53;
 
 pub(super) struct OpenJobsVerb {
     pub(super) is_confirmed_by_replicas: bool,
@@ -34,7 +34,7 @@ impl ScriptVerb for OpenJobsVerb {
     }
 
     fn pack_head(&self, command: &mut Cmd) {
-        command.arg(JOBS_MAX).arg(flag(self.is_confirmed_by_replicas));
+        command.arg(MAX_JOBS).arg(flag(self.is_confirmed_by_replicas));
     }
 
     fn pack(&self, request: &OpenJobs, command: &mut Cmd) {
@@ -67,8 +67,8 @@ impl ScriptVerb for ClaimVerb {
     }
 
     fn pack_head(&self, command: &mut Cmd) {
-        let early_max = u64::try_from(EARLY_MAX.as_millis()).unwrap_or(u64::MAX);
-        command.arg(RUNS_MAX).arg(early_max).arg(flag(self.is_confirmed_by_replicas));
+        let max_early = u64::try_from(MAX_EARLY.as_millis()).unwrap_or(u64::MAX);
+        command.arg(MAX_RUNS).arg(max_early).arg(flag(self.is_confirmed_by_replicas));
     }
 
     fn pack(&self, request: &Claim, command: &mut Cmd) {
@@ -80,7 +80,7 @@ impl ScriptVerb for ClaimVerb {
             Act::Pass => "pass",
             Act::Skip => "skip",
         });
-        command.arg(request.missed.min(COUNT_MAX));
+        command.arg(request.missed.min(MAX_COUNT));
     }
 
     fn read(answer: &Value) -> Result<Claimed, RedisStoreError> {
@@ -143,7 +143,7 @@ impl ScriptVerb for ListJobsVerb {
     fn pack_head(&self, _command: &mut Cmd) {}
 
     fn pack(&self, _request: &ElectionKey, command: &mut Cmd) {
-        command.arg(self.max_runs.min(RUNS_MAX));
+        command.arg(self.max_runs.min(MAX_RUNS));
     }
 
     fn read(answer: &Value) -> Result<Vec<JobReport>, RedisStoreError> {

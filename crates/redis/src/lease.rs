@@ -64,8 +64,8 @@ pub(super) struct VerbReply<T> {
 }
 
 /// The interval at which the first in line checks whether a foreign leader has gone.
-const LOOK_AGAIN_MIN: Duration = Duration::from_millis(100);
-const LOOK_AGAIN_MAX: Duration = Duration::from_secs(2);
+const MIN_LOOK_AGAIN: Duration = Duration::from_millis(100);
+const MAX_LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 impl RedisInner {
     pub(super) fn new(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
@@ -420,7 +420,7 @@ impl RedisInner {
         let mut parts = batch.chunks(ELECTIONS_PER_CALL);
         let is_in_doubt = |reply: &Result<VerbReply<V::Reply>, StoreError>| match reply {
             Ok(reply) => self.objection(reply, Opinion::Confirmed, "request").is_some(),
-            Err(error) => error.failure() != WriteOutcome::Refused,
+            Err(error) => error.write_outcome() != WriteOutcome::Refused,
         };
         for part in &mut parts {
             replies.extend(self.ask(verb, part, std::mem::take(&mut beside), self.wait).await.replies);
@@ -475,7 +475,7 @@ fn call<V: ScriptVerb>(verb: &V, batch: &[V::Request], group: &[(usize, String)]
 /// The first in line looks often enough to take over soon; the others look the less often the further back they are, so that
 /// a long line is hardly felt, and its first ones may be gone.
 fn look_again_after(ttl: Duration, rank: u32) -> Duration {
-    (ttl / 15).clamp(LOOK_AGAIN_MIN, LOOK_AGAIN_MAX).saturating_mul(rank.saturating_add(1))
+    (ttl / 15).clamp(MIN_LOOK_AGAIN, MAX_LOOK_AGAIN).saturating_mul(rank.saturating_add(1))
 }
 
 fn replaced(server: &str) -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::Value;
 use tenure_store::{
-    CandidateId, Change, Forgetting, Handover, Held, Leader, Lease, Metadata, NAME_BYTES_MAX, Observation, Priority,
+    CandidateId, Change, Forgetting, Handover, Held, Leader, Lease, MAX_NAME_BYTES, Metadata, Observation, Priority,
     RenewReply, StandBy, Term, Transition, Use,
 };
 
@@ -267,7 +267,7 @@ fn candidate(value: &Value) -> CandidateId {
 fn printable(id: &str) -> CandidateId {
     CandidateId::new(id).unwrap_or_else(|_| {
         // No character takes more than four bytes, and one of them is the ellipsis.
-        let mut escaped: String = id.escape_debug().take(NAME_BYTES_MAX / 4 - 1).collect();
+        let mut escaped: String = id.escape_debug().take(MAX_NAME_BYTES / 4 - 1).collect();
         escaped.push('…');
         CandidateId::new(escaped).unwrap_or_else(|_| unreachable!("escaped text is printable and short"))
     })
@@ -318,7 +318,7 @@ mod tests {
                 let _ = (renew(&value), resign(&value), request_handover(&value), observe(&value));
                 let _ = transition(&String::from_utf8_lossy(input));
                 let id = printable(&String::from_utf8_lossy(input));
-                assert!(!id.as_str().is_empty() && id.as_str().len() <= NAME_BYTES_MAX);
+                assert!(!id.as_str().is_empty() && id.as_str().len() <= MAX_NAME_BYTES);
                 let answer = CallAnswer { value, replicas: None, server: "fuzz:1".into() };
                 if let Ok(batch) = CallReplies::of(answer, 7, 2) {
                     assert_eq!(batch.answers.len(), 2);

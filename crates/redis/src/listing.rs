@@ -14,7 +14,7 @@ use super::lease::RedisInner;
 /// The number of keys that the server scans before it answers other clients.
 const KEYS_AT_ONCE: usize = 1_000;
 /// After this many steps the search is abandoned: the server has other things to do.
-const STEPS_MAX: usize = 1_000;
+const MAX_STEPS: usize = 1_000;
 
 impl RedisInner {
     pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
@@ -67,7 +67,7 @@ impl RedisInner {
         for companion in list.companions() {
             let mut cursor = "0".to_owned();
             for step in 0.. {
-                if step == STEPS_MAX {
+                if step == MAX_STEPS {
                     return None;
                 }
                 let (next, keys) = self.scan(&cursor, companion).await?;

@@ -12,7 +12,7 @@ use super::value::{from_instant, from_process, nonsense, to_message_id, to_proce
 /// A listener that has not read a broadcast by then is away.
 const KEPT_FOR_NS: u64 = 60_000_000_000;
 /// The maximum number kept, however fast they come.
-const KEPT_MAX: i64 = 1_000;
+const MAX_KEPT: i64 = 1_000;
 
 /// Stores a broadcast for its listeners, and returns them; stores nothing if there are none.
 pub(super) fn add(
@@ -49,7 +49,7 @@ pub(super) fn trim(connection: &Connection, now: Instant) -> Result<(), SqliteSt
         "DELETE FROM broadcast
          WHERE said_at_ns < ?1 OR number <= (SELECT max(seq) FROM sqlite_sequence WHERE name = 'broadcast') - ?2",
     )?;
-    statement.execute([from_instant(oldest), KEPT_MAX])?;
+    statement.execute([from_instant(oldest), MAX_KEPT])?;
     Ok(())
 }
 

@@ -49,7 +49,7 @@ fn looks_like_an_address(path: &str) -> bool {
 }
 
 /// The number of links that the kernel follows.
-const LINKS_MAX: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The files of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Location {
     pub(super) fn find(path: &Path) -> Result<Self, SqliteStoreError> {
         let path = std::path::absolute(path).map_err(|error| SqliteStoreError::io("find", path, error))?;
         let mut real = path.clone();
-        for _ in 0..LINKS_MAX {
+        for _ in 0..MAX_LINKS {
             let directory = real.parent().unwrap_or(Path::new("/"));
             let directory = directory
                 .canonicalize()

@@ -21,7 +21,7 @@ const SLOW_WRITE: Duration = Duration::from_millis(100);
 /// About the size of a few transactions.
 const PROBE_BYTES: usize = 64 << 10;
 /// Room for the log of a few thousand renewals.
-const SPACE_MIN: u64 = 64 << 20;
+const MIN_SPACE: u64 = 64 << 20;
 
 impl DbThread {
     /// Reads, writes, and examines the surroundings of the file.
@@ -152,7 +152,7 @@ fn space(database: &Database) -> Finding {
         Ok(space) => {
             let free = space.f_bavail.saturating_mul(space.f_frsize);
             let detail = format!("{} MiB free in {}", free >> 20, place.display());
-            if free < SPACE_MIN { Finding::warning("space", detail) } else { Finding::good("space", detail) }
+            if free < MIN_SPACE { Finding::warning("space", detail) } else { Finding::good("space", detail) }
         }
         Err(error) => Finding::warning("space", format!("cannot determine the free space: {error}")),
     }

@@ -26,10 +26,10 @@ struct HeldLease {
 }
 
 /// Below this many leases, expired ones are not swept.
-const SWEEP_MIN: usize = 64;
+const MIN_SWEEP: usize = 64;
 
 impl HeldLeases {
-    /// Whether no lease in the files is trusted any more.
+    /// Whether trust in all leases of the files is over.
     pub(super) fn is_clear(&mut self, now: Instant) -> bool {
         self.leases.retain(|_, lease| lease.until > now);
         self.leases.is_empty()
@@ -70,7 +70,7 @@ impl HeldLeases {
     }
 
     fn sweep(&mut self, now: Instant) {
-        if self.leases.len() >= self.sweep_at.max(SWEEP_MIN) {
+        if self.leases.len() >= self.sweep_at.max(MIN_SWEEP) {
             self.leases.retain(|_, lease| lease.until > now);
             self.sweep_at = self.leases.len() * 2;
         }

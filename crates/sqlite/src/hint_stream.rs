@@ -8,7 +8,7 @@ use tenure_store::{Hint, Interest};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::wake_listener::{WakeListener, WakeNews};
+use super::wake_listener::{WakeHint, WakeListener};
 
 /// Streams hints to one watcher. `while_watching` is dropped with the stream.
 pub(super) fn hints<T: Send + 'static>(
@@ -17,7 +17,7 @@ pub(super) fn hints<T: Send + 'static>(
     while_watching: T,
 ) -> BoxStream<'static, Hint> {
     let listener = HintStream {
-        news: wake_listener.subscribe(interest),
+        hints: wake_listener.subscribe(interest),
         wake_listener: Arc::clone(wake_listener),
         descriptor: Descriptor::New,
         interest,
@@ -27,7 +27,7 @@ pub(super) fn hints<T: Send + 'static>(
 }
 
 struct HintStream<T> {
-    news: broadcast::Receiver<WakeNews>,
+    hints: broadcast::Receiver<WakeHint>,
     wake_listener: Arc<WakeListener>,
     descriptor: Descriptor,
     interest: Interest,
@@ -47,10 +47,10 @@ impl<T> HintStream<T> {
         loop {
             tokio::select! {
                 biased;
-                news = self.news.recv() => match news {
+                received = self.hints.recv() => match received {
                     // Whoever watches everything hears of its own candidates, too.
-                    Ok(WakeNews { interest: Interest::All, .. }) if self.interest != Interest::All => {}
-                    Ok(WakeNews { hint, .. }) => return hint,
+                    Ok(WakeHint { interest: Interest::All, .. }) if self.interest != Interest::All => {}
+                    Ok(WakeHint { hint, .. }) => return hint,
                     Err(RecvError::Lagged(_)) => return Hint::anywhere(),
                     Err(RecvError::Closed) => std::future::pending().await,
                 },

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row, params};
-use tenure_store::ledger::{JobRecord, RUNS_MAX, RunRecord};
+use tenure_store::ledger::{JobRecord, MAX_RUNS, RunRecord};
 use tenure_store::ledger::{RunEnd, RunOutcome, RunReport, Tick};
 use tenure_store::{ElectionKey, JobName};
 
@@ -140,7 +140,7 @@ impl JobRow {
             self.save_run(connection, run)?;
         }
         if !changed.is_empty() {
-            let kept = i64::try_from(RUNS_MAX).unwrap_or(i64::MAX);
+            let kept = i64::try_from(MAX_RUNS).unwrap_or(i64::MAX);
             let mut trim = connection.prepare_cached(
                 "DELETE FROM run
                  WHERE job = ?1 AND tick <= (SELECT tick FROM run WHERE job = ?1 ORDER BY tick DESC LIMIT 1 OFFSET ?2)",

@@ -65,7 +65,7 @@ impl OwnPipes {
         Ok(token)
     }
 
-    /// Drops the pipes: no candidate here trusts a lease any more.
+    /// Drops the pipes: no candidate here trusts a lease now.
     pub(super) fn leave(&self) {
         self.place().process = None;
     }

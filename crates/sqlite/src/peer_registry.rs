@@ -200,7 +200,7 @@ pub(super) fn remove_from(folder: &PipeDir, process: ProcessToken) {
     [life_name(process), wake_pipe_name(process), note_name(process)].iter().for_each(|name| folder.remove(name));
 }
 
-/// Whether no process holds the write end any more.
+/// Whether all processes have closed the write end.
 pub(super) fn ended(life: &OwnedFd) -> bool {
     matches!(rustix::io::read(life, &mut [0; 1]), Ok(0))
 }

@@ -23,7 +23,7 @@ pub(super) struct PipeDir {
 }
 
 /// More than any text written here.
-const TEXT_BYTES_MAX: usize = 512;
+const MAX_TEXT_BYTES: usize = 512;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl PipeDir {
@@ -98,7 +98,7 @@ impl PipeDir {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = openat(&self.directory, name, flags, Mode::empty()).ok()?;
         FileStatus::of(&file, Path::new(name)).ok()?.check_file(self.trusted).ok()?;
-        let mut text = [0; TEXT_BYTES_MAX];
+        let mut text = [0; MAX_TEXT_BYTES];
         let length = rustix::io::read(&file, &mut text).ok()?;
         String::from_utf8(text[..length].to_vec()).ok()
     }

@@ -55,7 +55,7 @@ impl PostCommit {
         }
         for key in &self.changed {
             for process in &self.watchers {
-                wake(*process, WakeMessage::News, key);
+                wake(*process, WakeMessage::AllChanges, key);
             }
         }
         for (key, leader) in &self.messages {

@@ -14,11 +14,11 @@ pub(super) type DbRequest = Box<dyn FnOnce(&mut DbThread) + Send>;
 pub(super) struct RequestQueue(SyncSender<DbRequest>);
 
 /// Far more than one driver ever has under way; it bounds the queue behind a stuck disk.
-const REQUESTS_MAX: usize = 1_024;
+const MAX_REQUESTS: usize = 1_024;
 
 impl RequestQueue {
     pub(super) fn new() -> (Self, Receiver<DbRequest>) {
-        let (sender, requests) = sync_channel(REQUESTS_MAX);
+        let (sender, requests) = sync_channel(MAX_REQUESTS);
         (Self(sender), requests)
     }
 
@@ -43,7 +43,7 @@ impl RequestQueue {
         self.0.try_send(Box::new(act)).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::not_sent(
                 StoreErrorKind::Unavailable,
-                format!("{REQUESTS_MAX} requests are already waiting for the SQLite store; is its disk stuck?"),
+                format!("{MAX_REQUESTS} requests are already waiting for the SQLite store; is its disk stuck?"),
             ),
             TrySendError::Disconnected(_) => {
                 StoreError::not_sent(StoreErrorKind::Other, "the thread of the SQLite store has panicked")

@@ -6,7 +6,7 @@ use tenure_store::{Campaign, CandidateId, Instant, Nonce, Priority};
 use super::error::SqliteStoreError;
 use super::record::ElectionRow;
 use super::value::{from_instant, from_nonce, to_candidate, to_instant, to_nonce, to_priority, to_process, to_u64};
-use tenure_store::record::{Moment, RANK_MAX, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
+use tenure_store::record::{MAX_RANK, Moment, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
 
 /// Reads stand-bys of an election.
 macro_rules! select_stand_bys {
@@ -130,7 +130,7 @@ impl StandByRows<'_> {
         let mut statement = self.connection.prepare_cached(COUNT)?;
         let (level, now) = (place.priority.level(), from_instant(self.at.now));
         let count: u32 =
-            statement.query_row(params![self.election, level, since, nonce, now, RANK_MAX], |row| row.get(0))?;
+            statement.query_row(params![self.election, level, since, nonce, now, MAX_RANK], |row| row.get(0))?;
         let is_before = |other: &&StandByRecord| {
             let order = |priority, since, nonce| (std::cmp::Reverse(priority), since, nonce);
             self.at.now < other.fresh_until

@@ -22,7 +22,7 @@ pub(super) struct Subscriptions {
     is_called: AtomicBool,
     requests: OnceLock<Weak<RequestQueue>>,
     /// The task that reads the wake pipe.
-    porter: Mutex<Option<JoinHandle<()>>>,
+    pipe_reader: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Subscriptions {
@@ -89,11 +89,11 @@ impl Subscriptions {
 
     /// Runs one task for all listeners: each would need a descriptor of its own.
     fn read_wake_pipe(&self, wake_listener: &Arc<WakeListener>) {
-        let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipe_reader = self.pipe_reader.lock().unwrap_or_else(PoisonError::into_inner);
         // The runtime it ran on may be gone.
-        if porter.as_ref().is_none_or(JoinHandle::is_finished) {
+        if pipe_reader.as_ref().is_none_or(JoinHandle::is_finished) {
             let wake_listener = Arc::downgrade(wake_listener);
-            *porter = Some(tokio::spawn(async move {
+            *pipe_reader = Some(tokio::spawn(async move {
                 let mut descriptor = Descriptor::New;
                 while let Some(wake_listener) = wake_listener.upgrade() {
                     descriptor.take(&wake_listener).await;
@@ -104,16 +104,16 @@ impl Subscriptions {
 
     /// Ends the task: the store is closed.
     pub(super) fn end(&self) {
-        let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(porter) = porter.take() {
-            porter.abort();
+        let mut pipe_reader = self.pipe_reader.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipe_reader) = pipe_reader.take() {
+            pipe_reader.abort();
         }
     }
 }
 
 impl fmt::Debug for Subscriptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hearing").field("audience", &self.subscribers).finish_non_exhaustive()
+        f.debug_struct("Subscriptions").field("subscribers", &self.subscribers).finish_non_exhaustive()
     }
 }
 

@@ -26,15 +26,15 @@ use tenure_store::record::ProcessWatch;
 #[derive(Debug)]
 pub(super) struct WakeListener {
     epoll: OwnedFd,
-    news: broadcast::Sender<WakeNews>,
+    hints: broadcast::Sender<WakeHint>,
     /// Separate from the others, so that many messages make no other watcher lag.
-    message_news: broadcast::Sender<WakeNews>,
+    message_hints: broadcast::Sender<WakeHint>,
     subscriptions: Arc<Subscriptions>,
     sources: Mutex<WakeSources>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct WakeNews {
+pub(super) struct WakeHint {
     pub(super) interest: Interest,
     pub(super) hint: Hint,
 }
@@ -47,7 +47,7 @@ struct WakeSources {
 }
 
 /// The number of hints a watcher may lag behind before it is told to look at everything.
-const NEWS_KEPT: usize = 256;
+const HINTS_KEPT: usize = 256;
 /// The capacity of a pipe: a single read never ends within a line.
 const WAKE_PIPE_BYTES: usize = 65_536;
 /// A pipe that holds more than this may have had no room for a line that was to be written into it: lines do not cross
@@ -64,8 +64,8 @@ const FILES: u64 = u64::MAX;
 impl WakeListener {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let [news, message_news] = [(); 2].map(|()| broadcast::Sender::new(NEWS_KEPT));
-        Ok(Self { epoll, news, message_news, subscriptions: Arc::default(), sources: Mutex::default() })
+        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
+        Ok(Self { epoll, hints, message_hints, subscriptions: Arc::default(), sources: Mutex::default() })
     }
 
     /// A descriptor that is readable when [`WakeListener::take`] has something to do.
@@ -78,7 +78,7 @@ impl WakeListener {
         &self.subscriptions
     }
 
-    pub(super) fn subscribe(&self, interest: Interest) -> broadcast::Receiver<WakeNews> {
+    pub(super) fn subscribe(&self, interest: Interest) -> broadcast::Receiver<WakeHint> {
         self.channel(interest).subscribe()
     }
 
@@ -87,7 +87,7 @@ impl WakeListener {
         let Some(interest) = message.interest() else { return self.subscriptions.call() };
         let hint = Hint { key, after: message.delay() };
         // Nobody may be listening, and that is fine: a hint is only a hint.
-        let _ = self.channel(interest).send(WakeNews { interest, hint });
+        let _ = self.channel(interest).send(WakeHint { interest, hint });
     }
 
     /// The details of an event are lost: all watchers look at everything.
@@ -184,10 +184,10 @@ impl WakeListener {
         }
     }
 
-    fn channel(&self, interest: Interest) -> &broadcast::Sender<WakeNews> {
+    fn channel(&self, interest: Interest) -> &broadcast::Sender<WakeHint> {
         match interest {
-            Interest::Own | Interest::All => &self.news,
-            Interest::Messages => &self.message_news,
+            Interest::Own | Interest::All => &self.hints,
+            Interest::Messages => &self.message_hints,
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) enum WakeMessage {
     /// It will after a while, unless a candidate that goes first takes over meanwhile.
     Later(Duration),
     /// That process wants every change.
-    News,
+    AllChanges,
     /// Messages wait for a candidate of that process, which leads.
     Messages,
     /// A broadcast was sent to an election that has listeners in that process.
@@ -20,13 +20,13 @@ pub(super) enum WakeMessage {
 }
 
 /// The longest delay: no line may keep a process busy for ever.
-const LATER_MAX: Duration = Duration::from_secs(60);
+const MAX_LATER: Duration = Duration::from_secs(60);
 /// Marks a delayed look. A program that does not know it looks at once, and again when it should.
 const LATER: char = '+';
 
 impl WakeMessage {
     const MARKS: [(Self, char); 4] =
-        [(Self::Now, '!'), (Self::News, '.'), (Self::Messages, '@'), (Self::Broadcast, '*')];
+        [(Self::Now, '!'), (Self::AllChanges, '.'), (Self::Messages, '@'), (Self::Broadcast, '*')];
 
     /// It concerns a candidate of that process, which waits this long before it looks.
     pub(super) fn after(delay: Duration) -> Self {
@@ -37,7 +37,7 @@ impl WakeMessage {
     pub(super) fn interest(self) -> Option<Interest> {
         match self {
             Self::Now | Self::Later(_) => Some(Interest::Own),
-            Self::News => Some(Interest::All),
+            Self::AllChanges => Some(Interest::All),
             Self::Messages => Some(Interest::Messages),
             Self::Broadcast => None,
         }
@@ -46,7 +46,7 @@ impl WakeMessage {
     pub(super) fn delay(self) -> Duration {
         match self {
             Self::Later(delay) => delay,
-            Self::Now | Self::News | Self::Messages | Self::Broadcast => Duration::ZERO,
+            Self::Now | Self::AllChanges | Self::Messages | Self::Broadcast => Duration::ZERO,
         }
     }
 
@@ -67,7 +67,7 @@ impl WakeMessage {
         let (message, names) = match line.strip_prefix(LATER) {
             Some(later) => {
                 let (micros, names) = later.split_once('\0')?;
-                (Self::Later(Duration::from_micros(micros.parse().ok()?).min(LATER_MAX)), names)
+                (Self::Later(Duration::from_micros(micros.parse().ok()?).min(MAX_LATER)), names)
             }
             None => Self::MARKS.into_iter().find_map(|(message, mark)| Some((message, line.strip_prefix(mark)?)))?,
         };
@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn nothing_is_put_off_for_ever() {
         let (message, _) = WakeMessage::understand(format!("+{}\0a\0b\n", u64::MAX).as_bytes()).unwrap();
-        assert_eq!(message, WakeMessage::Later(LATER_MAX));
+        assert_eq!(message, WakeMessage::Later(MAX_LATER));
     }
 }

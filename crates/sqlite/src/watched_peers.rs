@@ -38,7 +38,7 @@ struct FollowedPeer {
 }
 
 /// Below this many followers, those that silently left are not swept.
-const SWEEP_MIN: usize = 64;
+const MIN_SWEEP: usize = 64;
 
 impl WatchedPeers {
     /// Waits for these processes, and no longer for any others. If one of them has ended already, returns how long to wait
@@ -125,7 +125,7 @@ impl WatchedPeers {
 
     /// Forgets candidates that left silently, at a cost that does not grow with every follower.
     fn sweep(&mut self, now: Instant) {
-        if self.following.len() < self.sweep_at.max(SWEEP_MIN) {
+        if self.following.len() < self.sweep_at.max(MIN_SWEEP) {
             return;
         }
         let stale = self.following.iter().filter(|(_, following)| following.fresh_until <= now);
@@ -136,5 +136,5 @@ impl WatchedPeers {
     }
 }
 
-/// The life pipe has no holder any more.
+/// The life pipe no longer has a holder.
 struct PeerEnd;

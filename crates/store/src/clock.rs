@@ -18,7 +18,7 @@ use tokio::io::unix::AsyncFd;
 #[cfg(feature = "testing")]
 use crate::testing::{Deadline, VirtualClock};
 
-/// Shows the time and waits for deadlines.
+/// A clock that shows the time and waits for deadlines.
 ///
 /// Outside of tests this is `CLOCK_BOOTTIME`, which goes on counting while the machine is suspended: a lease runs out
 /// in a closed laptop, too.
@@ -57,7 +57,7 @@ impl Clock {
         }
     }
 
-    /// The time now.
+    /// Returns the time now.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// Whether this is the machine's own clock.
+    /// Returns whether this is the machine's own clock.
     #[must_use]
     pub fn is_boottime(&self) -> bool {
         match &self.0 {
@@ -113,10 +113,10 @@ impl Clock {
         Ok(Alarm(match &self.0 {
             ClockSource::Boottime => {
                 let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-                Bell::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
+                AlarmSource::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
             }
             #[cfg(feature = "testing")]
-            ClockSource::Virtual(clock) => Bell::Virtual(Deadline::new(clock)),
+            ClockSource::Virtual(clock) => AlarmSource::Virtual(Deadline::new(clock)),
         }))
     }
 }
@@ -142,10 +142,10 @@ pub fn unix_ms() -> u64 {
 /// Timers of the async runtime count `CLOCK_MONOTONIC`, which stands still in a suspend: a deadline that passed in
 /// there would come late by all the time slept. A timerfd on `CLOCK_BOOTTIME` fires at once on resume.
 #[derive(Debug)]
-pub struct Alarm(Bell);
+pub struct Alarm(AlarmSource);
 
 #[derive(Debug)]
-enum Bell {
+enum AlarmSource {
     Timer(AsyncFd<OwnedFd>),
     #[cfg(feature = "testing")]
     Virtual(Deadline),
@@ -155,7 +155,7 @@ impl Alarm {
     /// Completes when the time has come; never if there is no deadline. Safe to cancel.
     pub async fn wait_until(&mut self, at: Option<Instant>) {
         match &mut self.0 {
-            Bell::Timer(timer) => {
+            AlarmSource::Timer(timer) => {
                 let Some(at) = at else { return std::future::pending().await };
                 if timerfd_settime(&*timer, TimerfdTimerFlags::ABSTIME, &once_at(at)).is_ok()
                     && let Ok(mut ready) = timer.readable().await
@@ -164,7 +164,7 @@ impl Alarm {
                 }
             }
             #[cfg(feature = "testing")]
-            Bell::Virtual(deadline) => deadline.wait_until(at).await,
+            AlarmSource::Virtual(deadline) => deadline.wait_until(at).await,
         }
     }
 }

@@ -12,7 +12,7 @@ use tenure_core::{ElectionKey, WriteOutcome};
 #[derive(Debug, Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    failure: WriteOutcome,
+    write_outcome: WriteOutcome,
     message: Arc<str>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
     damaged: Option<Arc<ElectionKey>>,
@@ -100,14 +100,14 @@ impl StoreError {
     /// Creates the error of a damaged record: the store holds data of this election that tenure never wrote; other
     /// elections are not affected. `place` is the store, and `what` names the key, or the table and row, and its
     /// content.
-    pub fn damaged(place: &str, key: &ElectionKey, failure: WriteOutcome, what: &str) -> Self {
+    pub fn damaged(place: &str, key: &ElectionKey, write_outcome: WriteOutcome, what: &str) -> Self {
         let ElectionKey { namespace, name } = key;
         let message = format!(
             "{place}: the record of election {name} in namespace {namespace} is damaged: {what}. Restore it from a backup, \
              or remove it with `tenure forget {name}`, which keeps its terms from falling; `tenure doctor` lists all \
              damaged records"
         );
-        Self { damaged: Some(Arc::new(key.clone())), ..Self::new(StoreErrorKind::Corrupt, failure, message) }
+        Self { damaged: Some(Arc::new(key.clone())), ..Self::new(StoreErrorKind::Corrupt, write_outcome, message) }
     }
 
     /// The election whose record is [damaged](Self::damaged), if nothing else is wrong.
@@ -131,12 +131,12 @@ impl StoreError {
 
     /// The outcome of the write.
     #[must_use]
-    pub fn failure(&self) -> WriteOutcome {
-        self.failure
+    pub fn write_outcome(&self) -> WriteOutcome {
+        self.write_outcome
     }
 
-    fn new(kind: StoreErrorKind, failure: WriteOutcome, message: impl Into<String>) -> Self {
-        Self { kind, failure, message: Arc::from(message.into()), source: None, damaged: None }
+    fn new(kind: StoreErrorKind, write_outcome: WriteOutcome, message: impl Into<String>) -> Self {
+        Self { kind, write_outcome, message: Arc::from(message.into()), source: None, damaged: None }
     }
 }
 

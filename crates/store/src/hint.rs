@@ -1,5 +1,6 @@
 //! Hints that something may have changed, and the interest in them.
 
+use std::fmt;
 use std::time::Duration;
 
 use tenure_core::ElectionKey;
@@ -14,6 +15,16 @@ pub enum Interest {
     /// Messages that may wait for an election that a candidate of this very store handle leads. A store without a
     /// [mailbox](crate::Store::mailbox) has nothing to say about them.
     Messages,
+}
+
+impl fmt::Display for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "own elections",
+            Self::All => "all elections",
+            Self::Messages => "messages",
+        })
+    }
 }
 
 /// A hint that something may have changed.

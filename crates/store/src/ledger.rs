@@ -2,10 +2,10 @@
 
 use tenure_core::JobName;
 pub use tenure_core::jobs::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, OpenJob, OpenJobs, Opened, OpenedJob,
     RunEnd, RunOutcome, RunReport, Tick,
 };
-pub use tenure_core::store_rules::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
+pub use tenure_core::store_rules::ledger::{JobRecord, Ledger, MAX_RUNS, RunRecord};
 
 use super::{ElectionKey, Replies, StoreError, async_trait};
 
@@ -14,26 +14,26 @@ use super::{ElectionKey, Replies, StoreError, async_trait};
 /// # Contract
 /// - Each job of an election has a **mark**: all ticks up to it are decided. A mark never falls, whoever leads and whatever
 ///   clocks say. It is kept as durably as a term.
-/// - **`open`** and **`claim`** are conditional on nonce *and* term, as a renewal is. Whether whoever asks holds the lease is
+/// - **`open`** and **`claim`** are conditional on nonce *and* term, as a renewal is. Whether the sender holds the lease is
 ///   decided in the same atomic step.
 /// - **A tick is granted once**: a claim beyond the mark moves the mark to its tick and, if it is to be run, writes down a
 ///   run. A claim at or below the mark is refused, except that of the very nonce and term that has claimed the run already
 ///   and not told its end, and that of [`Act::RunAgain`] by a later term than the one that claimed the run, as long as its
 ///   end was not told or it was given back.
-/// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
-/// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
-///   more. Told twice, the first counts.
-/// - A tick that is **given back**, by telling [`RunOutcome::NotBegun`], counts as missed and not as fired any more, until a later
-///   term runs it, and shows in how the job stands for later terms. Never for the one that gave it back: what that told may be under way once more, and must
-///   not end another run.
+/// - A tick that is **ahead of the store's wall clock** by more than [`MAX_EARLY`] is refused as [`Claimed::Early`].
+/// - **`finish`** is conditional on nonce and term of the *run*: its claimer may report its end, even when it no
+///   longer leads. Of two reports, the first counts.
+/// - A tick that is **given back**, by reporting [`RunOutcome::NotBegun`], counts as missed and no longer as fired, until a later
+///   term runs it. Later terms find it among the [unbegun](OpenedJob::unbegun) ticks; the term that gave it back does not:
+///   its report may be under way once more, and must not end another run.
 /// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
 ///   there, if that is later. The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast
 ///   decides nothing that is still to come.
 /// - A job that is **paused** stays so, whoever leads, until it is resumed. Claims of its ticks are answered by
-///   [`Claimed::Paused`], and decide nothing; only a run that was claimed before is granted again to who claimed it.
-/// - A **run that was asked for** is remembered with the second at which it was, until a run is claimed for a tick at or after
-///   that. Asked again meanwhile, the first counts.
-/// - The latest [`RUNS_MAX`] runs of each job are kept, and at most [`JOBS_MAX`] jobs per election.
+///   [`Claimed::Paused`], and decide nothing; only a run that was claimed before is granted again to its claimer.
+/// - A **run that was asked for** is remembered with the second of the request, until a run is claimed for a tick at or after
+///   that. Of two requests in the meantime, the first counts.
+/// - The latest [`MAX_RUNS`] runs of each job are kept, and at most [`MAX_JOBS`] jobs per election.
 /// - **Repeating** any call whose reply was lost changes nothing more.
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.
 /// - Futures may be dropped at any time; the write may or may not have happened then.

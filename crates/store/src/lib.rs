@@ -54,12 +54,12 @@ use std::time::Duration;
 pub use async_trait::async_trait;
 pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::store_rules::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
-pub use tenure_core::{
-    CHANNEL_BYTES_MAX, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
-    LossReason, Metadata, NAME_BYTES_MAX, NameError, NameFault, Namespace, Nonce, Priority, PriorityError, RenewReply,
-    Sender, Term, WriteOutcome,
-};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
+pub use tenure_core::{
+    CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
+    MAX_CHANNEL_BYTES, MAX_NAME_BYTES, Metadata, NameError, NameFault, Namespace, Nonce, Priority, PriorityError,
+    RenewReply, Sender, Term, WriteOutcome,
+};
 
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
@@ -90,7 +90,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
 ///   no error. In the same step the lease is reserved for the named successor, or else for the stand-by of the highest priority that
 ///   has waited longest, for [`RESERVATION`]. A successor that leaves passes the reservation on in the same way.
-/// - Whoever makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
+/// - The step that makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
 ///   when the reservation ends, each other one a sixteenth of it later. Those that are known to be gone are passed over.
 /// - A store **never resigns by itself**. A grant that it cannot vouch for (too few copies have it, say) is answered by
 ///   [`StoreError::unusable`]; the candidate resigns it, and draws another nonce. A nonce is never used again after a
@@ -225,7 +225,7 @@ impl Capabilities {
 
     /// Sets [`min_ttl`](Self::min_ttl).
     #[must_use]
-    pub const fn with_ttl_min(self, min_ttl: Duration) -> Self {
+    pub const fn with_min_ttl(self, min_ttl: Duration) -> Self {
         Self { min_ttl, ..self }
     }
 

@@ -12,15 +12,15 @@ use tenure_core::{ElectionName, Namespace};
 
 use super::{ElectionKey, Replies, StoreError, StoreErrorKind, async_trait};
 
-/// Where messages to leaders wait. Offered by a store through [`Store::mailbox`](super::Store::mailbox).
+/// Keeps messages until a leader has handled them. Offered by a store through [`Store::mailbox`](super::Store::mailbox).
 ///
 /// # Contract
 /// - Messages have an **order** per election: that in which they were accepted, for a batch that of the batch. Whatever
 ///   is received or listed comes in this order.
-/// - **`receive`** and **`ack`** are conditional on nonce *and* term, as a renewal is: only whoever holds the lease
-///   now is given anything or may say anything. Whether it does is decided in the same atomic step.
+/// - **`receive`** and **`ack`** are conditional on nonce *and* term, as a renewal is: only the holder of the
+///   lease gets messages and may settle them. Whether the sender is that is decided in the same atomic step.
 /// - **Nothing is lost** while the store keeps its data: a message leaves the line only by [`AckOutcome::Done`] or
-///   [`AckOutcome::DeadLettered`] of whoever leads. What was received and not settled is received again, by this leader or the
+///   [`AckOutcome::DeadLettered`] of the leader. What was received and not settled is received again, by this leader or the
 ///   next.
 /// - **Repeating** a `send` or an `ack` whose reply was lost changes nothing more.
 /// - A payload is kept **byte for byte**; the store does not look into it.
@@ -34,10 +34,10 @@ use super::{ElectionKey, Replies, StoreError, StoreErrorKind, async_trait};
 /// [`AckOutcome::settle`] are those of one message.
 #[async_trait]
 pub trait Mailbox: Send + Sync {
-    /// What this mailbox can promise and what not.
+    /// The promises of this mailbox, and their limits.
     fn promises(&self) -> MailboxPromises;
 
-    /// Leaves messages for whoever leads, now or later. One atomic step each, in the order of the batch.
+    /// Leaves messages for the leader, present or future. One atomic step each, in the order of the batch.
     ///
     /// The same id in the same election is the same message: as long as the first waits or is a dead letter, a second makes
     /// no copy and is no error, not even when there is no room for another.
@@ -46,13 +46,13 @@ pub trait Mailbox: Send + Sync {
     /// [`MailboxPromises::max_payload`] with [`StoreErrorKind::TooLarge`]; the others of the batch are not concerned.
     async fn send(&self, batch: &[NewMessage]) -> Replies<()>;
 
-    /// The first messages in line on some channels, without taking them out of it.
+    /// Returns the first messages in line on some channels, and leaves them in line.
     async fn receive(&self, request: &Receive) -> Result<Received, StoreError>;
 
-    /// Says what became of messages: all of it, or nothing. A message that is not there any more is passed over.
+    /// Records the outcomes of messages: all of them, or none. A message that no longer exists is ignored.
     async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError>;
 
-    /// The first messages in a state, at most `limit`. For people: it needs no lease.
+    /// Lists the first messages in a state, at most `limit`. For administration: needs no lease.
     async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError>;
 
     /// How many messages there are: in this election, or in each of the namespace, in order of their names. Those in which
@@ -69,17 +69,17 @@ pub trait Mailbox: Send + Sync {
     async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError>;
 }
 
-/// What a mailbox can promise.
+/// The promises of a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailboxPromises {
-    /// Whether messages wait in the store, and so are handled at least once. Otherwise they reach whoever leads this
+    /// Whether messages wait in the store, and so are handled at least once. Otherwise they reach the leader of this
     /// moment, at most once.
     pub durable: bool,
     /// The largest payload, in bytes.
     pub max_payload: usize,
-    /// How many messages may wait per election.
+    /// The number of messages that may wait per election.
     pub max_pending: usize,
-    /// In one plain sentence, what it can and cannot promise.
+    /// The promises of the mailbox and their limits, in one plain sentence.
     pub statement: &'static str,
 }
 
@@ -92,13 +92,13 @@ impl MailboxPromises {
         if self.limits().fits(payload) { Ok(()) } else { Err(payload_too_large(payload, self.max_payload)) }
     }
 
-    /// How much it takes.
+    /// The limits as a record of messages applies them.
     #[must_use]
     pub const fn limits(&self) -> MailboxLimits {
         MailboxLimits { max_payload: self.max_payload, max_pending: self.max_pending }
     }
 
-    /// The answer to whoever sent this message.
+    /// The answer to the sender of this message.
     ///
     /// # Errors
     /// When it was not accepted, and is not known either.
@@ -129,7 +129,7 @@ pub(super) fn payload_too_large(payload: &str, max: usize) -> StoreError {
     StoreError::refused(StoreErrorKind::TooLarge, message)
 }
 
-/// The id of a new message.
+/// Draws the id of a new message.
 ///
 /// ```
 /// use tenure::store::random_message_id;

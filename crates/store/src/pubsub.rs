@@ -1,5 +1,6 @@
 //! The pub/sub contract: broadcasts to all candidates of an election, and the promises that come with them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
@@ -9,7 +10,7 @@ use tenure_core::{ChannelName, Sender};
 use super::mailbox::payload_too_large;
 use super::{ElectionKey, MessageId, Replies, StoreError, async_trait};
 
-/// Tells all candidates of an election something. Offered by a store through [`Store::pubsub`](super::Store::pubsub).
+/// Sends broadcasts to all candidates of an election. Offered by a store through [`Store::pubsub`](super::Store::pubsub).
 ///
 /// # Contract
 /// - A broadcast reaches **everybody who listens** to its election when it is made, through whichever handle, that of the
@@ -61,23 +62,23 @@ impl PubSubPromises {
 /// A broadcast to all candidates of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broadcast {
-    /// The candidates of which election.
+    /// The election, whose candidates are to get it.
     pub key: ElectionKey,
     /// The id of the broadcast, for matching sent and received ones.
     pub id: MessageId,
-    /// On which channel.
+    /// The channel.
     pub channel: ChannelName,
-    /// From whom.
+    /// The sender.
     pub sender: Sender,
     /// The payload: JSON, byte for byte as sent.
     pub payload: Arc<str>,
 }
 
 impl Broadcast {
-    /// The payload, read.
+    /// Parses the payload.
     ///
     /// # Errors
-    /// When it is something else than `T`.
+    /// When it is not a `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.payload)
     }
@@ -94,5 +95,18 @@ pub enum PubSubEvent {
     /// The listener was too slow: this many broadcasts were dropped here.
     Missed(u64),
     /// No broadcasts are received for now, for this reason.
-    Deaf(StoreError),
+    Interrupted(StoreError),
+}
+
+impl fmt::Display for PubSubEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening => f.write_str("listening"),
+            Self::Broadcast(broadcast) => {
+                write!(f, "broadcast {} on {} from {}", broadcast.id, broadcast.channel, broadcast.sender)
+            }
+            Self::Missed(count) => write!(f, "missed {count} broadcasts"),
+            Self::Interrupted(error) => write!(f, "not listening: {error}"),
+        }
+    }
 }

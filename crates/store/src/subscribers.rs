@@ -29,7 +29,7 @@ enum SubscriptionState {
     #[default]
     Waiting,
     Listening,
-    Deaf(StoreError),
+    Interrupted(StoreError),
 }
 
 #[derive(Debug)]
@@ -39,19 +39,19 @@ struct SubscriberQueue {
 }
 
 /// The queue limit for a listener that does not keep up.
-const WAITING_MAX: usize = 256;
+const MAX_WAITING: usize = 256;
 
 impl Subscribers {
     /// Adds a listener. `on_leave` is dropped with the stream, after the queue is gone.
     pub fn join<T: Send + Unpin + 'static>(self: &Arc<Self>, key: &ElectionKey, on_leave: T) -> BroadcastStream<T> {
-        let (sender, heard) = mpsc::channel(WAITING_MAX);
+        let (sender, heard) = mpsc::channel(MAX_WAITING);
         let mut queue = SubscriberQueue { sender, missed: 0 };
         let mut by_election = self.by_election();
         let election = by_election.entry(key.clone()).or_default();
         match &election.state {
             SubscriptionState::Waiting => {}
             SubscriptionState::Listening => queue.tell(PubSubEvent::Listening),
-            SubscriptionState::Deaf(why) => queue.tell(PubSubEvent::Deaf(why.clone())),
+            SubscriptionState::Interrupted(why) => queue.tell(PubSubEvent::Interrupted(why.clone())),
         }
         election.queues.push(queue);
         BroadcastStream { heard: Some(heard), key: key.clone(), subscribers: Arc::clone(self), _on_leave: on_leave }
@@ -70,8 +70,8 @@ impl Subscribers {
 
     /// Records that broadcasts to this election do not arrive, until [`now_heard`](Self::now_heard) is called.
     pub fn deafened(&self, key: &ElectionKey, why: &StoreError) {
-        let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Deaf(known) if known.to_string() == why.to_string());
-        self.change(key, is_known, SubscriptionState::Deaf(why.clone()), &PubSubEvent::Deaf(why.clone()));
+        let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Interrupted(known) if known.to_string() == why.to_string());
+        self.change(key, is_known, SubscriptionState::Interrupted(why.clone()), &PubSubEvent::Interrupted(why.clone()));
     }
 
     /// Records that the connection is gone. New listeners have to wait for another one.

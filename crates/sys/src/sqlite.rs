@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, ffi};
 
-/// Whether the file that a connection has open is not, or not surely, the one at its path any more.
+/// Whether the open file of a connection is no longer, or not certainly, the one at its path.
 #[must_use]
 pub fn has_moved(connection: &Connection) -> bool {
     let mut moved: std::ffi::c_int = 0;

@@ -132,7 +132,7 @@ struct QueuedCallback {
 }
 
 /// More troubles than this do not wait for a callback that hangs.
-const WAITING_MAX: usize = 100;
+const MAX_WAITING: usize = 100;
 
 impl CallbackRunner {
     pub(crate) fn new(callbacks: Callbacks, shared: Arc<Shared>) -> Arc<Self> {
@@ -150,7 +150,7 @@ impl CallbackRunner {
         let Some(callback) = callback.cloned() else { return };
         {
             let mut queue = self.queue();
-            if work.is_none() && queue.waiting.len() >= WAITING_MAX {
+            if work.is_none() && queue.waiting.len() >= MAX_WAITING {
                 // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
                 return;
             }

@@ -118,7 +118,7 @@ impl Election {
     /// use tenure::{Client, store::Forgetting};
     ///
     /// let client = Client::open("memory:")?;
-    /// client.lock("tenant-4711")?.acquire().await?.release().await;
+    /// client.lock("tenant-4711")?.acquire().await?.release().await?;
     /// assert_eq!(client.election("tenant-4711")?.forget().await?, Forgetting::Forgotten);
     /// # Ok(()) }
     /// ```

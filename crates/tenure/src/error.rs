@@ -28,7 +28,7 @@ pub enum Error {
     #[error(transparent)]
     Timing(#[from] TimingError),
     /// The metadata are too large.
-    #[error("the metadata take {bytes} bytes; at most {max} are allowed; publish less", max = Error::METADATA_BYTES_MAX)]
+    #[error("the metadata take {bytes} bytes; at most {max} are allowed; publish less", max = Error::MAX_METADATA_BYTES)]
     Metadata {
         /// The size of all keys and values together.
         bytes: usize,
@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// The election has more jobs than a ledger keeps.
     #[cfg(feature = "cron")]
-    #[error("this election has {count} jobs; at most {max} are allowed; spread them over several elections", max = tenure_core::jobs::JOBS_MAX)]
+    #[error("this election has {count} jobs; at most {max} are allowed; spread them over several elections", max = tenure_core::jobs::MAX_JOBS)]
     TooManyJobs {
         /// The number of jobs.
         count: usize,
@@ -163,7 +163,7 @@ impl fmt::Display for ErrorKind {
 
 impl Error {
     /// Maximum size of a candidate's metadata, keys and values together.
-    pub const METADATA_BYTES_MAX: usize = 4096;
+    pub const MAX_METADATA_BYTES: usize = 4096;
 
     /// Returns the kind of this error.
     #[must_use]
@@ -199,7 +199,7 @@ impl Error {
 /// Whether a store could not even be asked, because of its address or its options, or was given more than it can keep. What a
 /// server or a file system has said (that there is no such database, say) is not meant: the same call may do later.
 fn is_callers_fault(error: &StoreError) -> bool {
-    let is_not_sent = error.failure() == WriteOutcome::NotSent;
+    let is_not_sent = error.write_outcome() == WriteOutcome::NotSent;
     error.kind() == StoreErrorKind::TooLarge || (error.kind() == StoreErrorKind::Configuration && is_not_sent)
 }
 

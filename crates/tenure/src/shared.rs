@@ -35,8 +35,8 @@ pub(crate) struct Shared {
     /// Leadership may begin new work before this instant; zero when there is none.
     lead_until: AtomicU64,
     phase: PhaseCell,
-    last_heard: LastHeard,
-    /// What the elector goes by: a heartbeat may be missing although the application has said nothing.
+    store_view: StoreView,
+    /// Health as the elector sees it: a heartbeat may be missing although the application has reported nothing.
     is_healthy: AtomicBool,
     asks: Asks,
     /// Made on demand: most candidates read no messages.
@@ -68,7 +68,7 @@ impl Shared {
             fork,
             lead_until: AtomicU64::new(0),
             phase,
-            last_heard: LastHeard::default(),
+            store_view: StoreView::default(),
             is_healthy: AtomicBool::new(true),
             asks: Asks::default(),
             inbox: OnceLock::new(),
@@ -105,8 +105,8 @@ impl Shared {
         &self.asks
     }
 
-    pub(crate) fn last_heard(&self) -> &LastHeard {
-        &self.last_heard
+    pub(crate) fn store_view(&self) -> &StoreView {
+        &self.store_view
     }
 
     pub(crate) fn is_healthy(&self) -> bool {
@@ -138,7 +138,7 @@ impl Shared {
     }
 
     /// Makes room for broadcasts. Returns whether there was none before: then a companion has to be attached.
-    pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>) -> bool {
+    pub(crate) fn open_broadcast_queues(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>) -> bool {
         let mut is_new = false;
         self.broadcast_queues.get_or_init(|| {
             is_new = true;
@@ -217,20 +217,20 @@ impl Shared {
 
 /// The store's last answer to one candidacy. Small, because most of them follow and hear nothing for long.
 #[derive(Debug, Default)]
-pub(crate) struct LastHeard(Mutex<Heard>);
+pub(crate) struct StoreView(Mutex<StoreViewState>);
 
 #[derive(Debug, Default)]
-struct Heard {
+struct StoreViewState {
     /// Who was last seen to lead, if anybody was; `None` before the first look, and since this candidate led itself.
     leader: Option<Option<Box<Leader>>>,
     /// Since when requests fail, and why the last one did.
     outage: Option<Box<(Instant, StoreError)>>,
 }
 
-impl LastHeard {
+impl StoreView {
     /// Who was last seen to lead, and whether anything is known at all.
     pub(crate) fn observed(&self) -> Option<Option<Leader>> {
-        self.read(|heard| heard.leader.as_ref().map(|leader| leader.as_deref().cloned()))
+        self.read(|state| state.leader.as_ref().map(|leader| leader.as_deref().cloned()))
     }
 
     pub(crate) fn leader(&self) -> Option<Leader> {
@@ -238,23 +238,23 @@ impl LastHeard {
     }
 
     pub(crate) fn saw(&self, leader: Option<Option<Leader>>) {
-        self.read(|heard| heard.leader = leader.map(|leader| leader.map(Box::new)));
+        self.read(|state| state.leader = leader.map(|leader| leader.map(Box::new)));
     }
 
     /// Since when requests fail, and why the last one did.
     pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
-        self.read(|heard| heard.outage.as_deref().cloned())
+        self.read(|state| state.outage.as_deref().cloned())
     }
 
     /// A request was answered, or failed.
     pub(crate) fn answered(&self, now: Instant, error: Option<&StoreError>) {
-        self.read(|heard| {
-            let since = heard.outage.as_ref().map_or(now, |outage| outage.0);
-            heard.outage = error.map(|error| Box::new((since, error.clone())));
+        self.read(|state| {
+            let since = state.outage.as_ref().map_or(now, |outage| outage.0);
+            state.outage = error.map(|error| Box::new((since, error.clone())));
         });
     }
 
-    fn read<T>(&self, read: impl FnOnce(&mut Heard) -> T) -> T {
+    fn read<T>(&self, read: impl FnOnce(&mut StoreViewState) -> T) -> T {
         read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -329,7 +329,7 @@ pub(crate) struct WorkCount(AtomicUsize);
 impl WorkCount {
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
-    /// False when no work may begin any more.
+    /// False when no more work may begin.
     pub(crate) fn begin(&self) -> bool {
         let begin = |count: usize| (count & Self::CLOSED == 0).then_some(count + 1);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, begin).is_ok()

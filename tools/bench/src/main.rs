@@ -5,6 +5,7 @@
 //! Times differ from machine to machine and from minute to minute; ratios do so less.
 
 mod crowd;
+mod elect_processes;
 mod elections;
 mod figures;
 mod floor;
@@ -22,7 +23,6 @@ mod roles;
 mod runtime;
 mod scale;
 mod sqlite;
-mod stage;
 mod stats;
 mod table;
 mod usage;

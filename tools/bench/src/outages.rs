@@ -9,8 +9,8 @@ use rustix::process::Signal;
 use tenure_history::{Check, History, HistoryVerdict, Limits};
 use tenure_testkit::proxy::Proxy;
 
+use crate::elect_processes::{ElectProcesses, TTL};
 use crate::figures::Bench;
-use crate::stage::{ElectProcesses, TTL};
 use crate::table::FigureTable;
 
 /// A server, and how to get there.
@@ -113,11 +113,11 @@ fn watch(
 ) -> Result<HistoryVerdict, Box<dyn Error>> {
     let proxy = Proxy::before(place.address)?;
     let election = format!("outage-{number}");
-    let mut stage = ElectProcesses::empty(client);
-    stage.enter(&(place.url_at)(proxy.address()), &election, &["--renewals"])?;
-    stage.wait_for("elected")?;
-    stage.enter(&(place.url_at)(place.address), &election, &["--renewals"])?;
-    stage.wait_for_one("observed", OTHER)?;
+    let mut processes = ElectProcesses::empty(client);
+    processes.enter(&(place.url_at)(proxy.address()), &election, &["--renewals"])?;
+    processes.wait_for("elected")?;
+    processes.enter(&(place.url_at)(place.address), &election, &["--renewals"])?;
+    processes.wait_for_one("observed", OTHER)?;
     (outage.strike)(&proxy);
     std::thread::sleep(outage.lasts);
     proxy.heal();
@@ -126,16 +126,16 @@ fn watch(
         std::thread::sleep(SETTLED);
         [OTHER, CUT_OFF]
     } else {
-        stage.wait_for_one("elected", OTHER)?;
-        stage.wait_for_one("observed", CUT_OFF)?;
+        processes.wait_for_one("elected", OTHER)?;
+        processes.wait_for_one("observed", CUT_OFF)?;
         [CUT_OFF, OTHER]
     };
     // The follower goes first, so that there is no further hand-over.
     for candidate in [follower, leader] {
-        stage.signal(candidate, Signal::TERM)?;
-        stage.wait_for_one("stopped", candidate)?;
+        processes.signal(candidate, Signal::TERM)?;
+        processes.wait_for_one("stopped", candidate)?;
     }
-    Ok(History::parse(stage.told()).verdict(&Limits::default()))
+    Ok(History::parse(processes.told()).verdict(&Limits::default()))
 }
 
 /// As a server does that is gone.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use tenure::{Clock, Instant};
 
-use crate::stage::ElectProcesses;
+use crate::elect_processes::ElectProcesses;
 use crate::stats::Samples;
 
 /// What some runs have shown; times in milliseconds, memory in megabytes.
@@ -30,22 +30,22 @@ impl Measured {
     ) -> Result<(), Box<dyn Error>> {
         for samples in [&mut self.first_start, &mut self.start] {
             let launched = Clock::boottime().now();
-            let mut stage = ElectProcesses::raise(client, store, 1)?;
-            let (leader, at) = stage.wait_for("elected")?;
+            let mut processes = ElectProcesses::raise(client, store, 1)?;
+            let (leader, at) = processes.wait_for("elected")?;
             samples.push(millis(launched, at));
-            self.resident.push(stage.resident_megabytes(leader)?);
-            stage.signal(leader, Signal::TERM)?;
-            stage.wait_for("stopped")?;
+            self.resident.push(processes.resident_megabytes(leader)?);
+            processes.signal(leader, Signal::TERM)?;
+            processes.wait_for("stopped")?;
         }
-        let mut stage = ElectProcesses::raise(client, store, CANDIDATES)?;
-        let (first, _) = stage.wait_for("elected")?;
-        stage.let_stand_by()?;
-        let killed = stage.signal(first, Signal::KILL)?;
+        let mut processes = ElectProcesses::raise(client, store, CANDIDATES)?;
+        let (first, _) = processes.wait_for("elected")?;
+        processes.let_stand_by()?;
+        let killed = processes.signal(first, Signal::KILL)?;
         let due = due(killed)?;
-        let (second, at) = stage.wait_for("elected")?;
+        let (second, at) = processes.wait_for("elected")?;
         self.takeover.push(millis(due, at));
-        let asked = stage.signal(second, Signal::TERM)?;
-        let (_, at) = stage.wait_for("elected")?;
+        let asked = processes.signal(second, Signal::TERM)?;
+        let (_, at) = processes.wait_for("elected")?;
         self.handover.push(millis(asked, at));
         Ok(())
     }

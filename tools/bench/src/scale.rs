@@ -16,7 +16,7 @@ pub(crate) struct Scale {
     /// How many elections in one process.
     pub(crate) elections: &'static [u32],
     /// Up to how many of them a call for each is measured, too.
-    pub(crate) singles_max: u32,
+    pub(crate) max_singles: u32,
     /// How long they are left alone before they are watched.
     pub(crate) settling: Duration,
     /// For how long renewals are watched.
@@ -40,7 +40,7 @@ impl Scale {
         handovers: 100,
         runs: 12,
         elections: &[1_000, 10_000],
-        singles_max: 1_000,
+        max_singles: 1_000,
         settling: SETTLING,
         renewals: Duration::from_secs(15),
         group_ttl: Duration::from_secs(30),
@@ -60,7 +60,7 @@ impl Scale {
         handovers: 3,
         runs: 1,
         elections: &[20],
-        singles_max: 20,
+        max_singles: 20,
         settling: Duration::from_millis(200),
         renewals: Duration::from_millis(1_200),
         group_ttl: Duration::from_millis(600),

@@ -42,9 +42,9 @@ pub(super) fn check(input: &[u8], property: &dyn Fn(&[u8])) -> Result<(), FuzzFa
     let (mut input, mut message) = (input.to_vec(), first);
     let mut attempts = 0;
     let mut length = input.len().div_ceil(2);
-    while length > 0 && attempts < ATTEMPTS_MAX {
+    while length > 0 && attempts < MAX_ATTEMPTS {
         let mut at = 0;
-        while at < input.len() && attempts < ATTEMPTS_MAX {
+        while at < input.len() && attempts < MAX_ATTEMPTS {
             attempts += 1;
             let smaller = [&input[..at], &input[(at + length).min(input.len())..]].concat();
             match panic_of(&smaller, property) {
@@ -89,4 +89,4 @@ thread_local! {
 }
 
 /// Enough for most inputs, and bounded for those that take long.
-const ATTEMPTS_MAX: usize = 1_000;
+const MAX_ATTEMPTS: usize = 1_000;

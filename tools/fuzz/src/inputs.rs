@@ -30,7 +30,7 @@ impl<'a> Inputs<'a> {
         for _ in 0..=self.below(5) {
             self.change(&mut input);
         }
-        input.truncate(LENGTH_MAX);
+        input.truncate(MAX_LENGTH);
         input
     }
 
@@ -81,7 +81,7 @@ impl<'a> Inputs<'a> {
     /// A short one: what is left must still look like something.
     fn range_of(&mut self, input: &[u8]) -> Range<usize> {
         let start = self.below(input.len());
-        let length = 1 + self.below(RANGE_MAX);
+        let length = 1 + self.below(MAX_RANGE);
         start..(start + length).min(input.len())
     }
 
@@ -106,5 +106,5 @@ fn inventions(words: &'static [&'static str]) -> BoxedStrategy<Vec<u8>> {
 }
 
 /// Longer inputs are slower to try and seldom say more.
-const LENGTH_MAX: usize = 4_096;
-const RANGE_MAX: usize = 16;
+const MAX_LENGTH: usize = 4_096;
+const MAX_RANGE: usize = 16;

@@ -25,13 +25,13 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Makes the mistake in `seeds` runs; if it goes unnoticed, in up to `seeds_max`.
+    /// Makes the mistake in `seeds` runs; if it goes unnoticed, in up to `max_seeds`.
     #[must_use]
-    pub fn hold(mistake: Mistake, seeds: u64, seeds_max: u64, threads: usize) -> Self {
+    pub fn hold(mistake: Mistake, seeds: u64, max_seeds: u64, threads: usize) -> Self {
         let sweep = Sweep { first: 0, seeds, threads, mistake: Some(mistake), without: Vec::new(), keeps_going: true };
         let mut swept = sweep.run(|_| ());
-        if swept.violation.is_none() && seeds < seeds_max {
-            swept = Sweep { seeds: seeds_max, keeps_going: false, ..sweep }.run(|_| ());
+        if swept.violation.is_none() && seeds < max_seeds {
+            swept = Sweep { seeds: max_seeds, keeps_going: false, ..sweep }.run(|_| ());
         }
         let Swept { tally, violation, broken, took } = swept;
         let caught = violation.map(|(seed, violation)| (seed, violation.invariant));

@@ -133,7 +133,7 @@ impl SimOptions {
     }
 
     /// The longest ttl that anybody asks for.
-    pub(crate) fn ttl_max(&self) -> Duration {
+    pub(crate) fn max_ttl(&self) -> Duration {
         self.candidates.iter().map(|contender| contender.candidate.timing.ttl()).max().unwrap_or_default()
     }
 }

@@ -14,7 +14,7 @@ use crate::role;
 /// Names the directory of the registers.
 pub const REGISTERS: &str = "WRITER_REGISTERS";
 /// A writer that is forgotten ends by itself.
-const LIFE_MAX: Duration = Duration::from_secs(90);
+const MAX_LIFE: Duration = Duration::from_secs(90);
 
 /// The command that writes its term to both registers when it is let. The test program must have named [`write()`] as the
 /// role `writer`.
@@ -68,7 +68,7 @@ pub fn write() {
     let accepted = write_fenced(&directory.join("fenced"), &term);
     println!("\nwrote {candidate} {accepted}");
     // Waits because it is its supervisor that ends it.
-    thread::sleep(LIFE_MAX);
+    thread::sleep(MAX_LIFE);
 }
 
 /// Takes a term unless it has taken a higher one, as any resource can that keeps one number. Says whether it did.

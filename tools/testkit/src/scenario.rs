@@ -1,4 +1,4 @@
-//! A place for one test, and the candidates it starts there.
+//! A store for one test, and the candidates on it.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -16,11 +16,11 @@ use tenure_history::{History, Limits};
 use crate::PATIENCE;
 use crate::candidate::{self, CandidateProcess};
 use crate::lines::{Lines, PrintedLines};
-use crate::pace::LeasePace;
-use crate::place::TestPlace;
 use crate::process::ProcessHandle;
 use crate::running::{FinishedProcess, RunningProcess};
+use crate::running_store::RunningStore;
 use crate::stores::{Backend, Detour};
+use crate::test_timing::TestTiming;
 use crate::worker::{self, WorkerJournal, WorkerStart};
 
 /// What `tenure` reads from the environment.
@@ -38,15 +38,15 @@ const SETTINGS: [&str; 8] = [
 /// The election of a test that needs only one.
 pub const ELECTION: &str = "nightly";
 
-/// A place with candidates: their events, and what their commands print.
+/// A store with candidates: their events, and what their commands print.
 pub struct Scenario {
     /// What the commands print.
     pub words: Lines,
-    /// Where it all happens.
-    pub place: TestPlace,
+    /// The store of all candidates.
+    pub store: RunningStore,
     words_in: PipeWriter,
     program: PathBuf,
-    pace: LeasePace,
+    timing: TestTiming,
     events: RefCell<Vec<PrintedLines>>,
     /// Whether the store frees at once what a killed process held.
     frees_at_death: bool,
@@ -56,43 +56,43 @@ impl Scenario {
     /// A scenario on a store of this kind, for candidates of this `tenure`.
     #[must_use]
     pub fn new(backend: &dyn Backend, program: &Path) -> Self {
-        let mut scenario = Self::at(TestPlace::on(backend), program);
+        let mut scenario = Self::at(RunningStore::on(backend), program);
         scenario.frees_at_death = backend.abilities().by_session;
         scenario
     }
 
-    /// A scenario at this place.
+    /// A scenario on this store.
     #[must_use]
-    pub fn at(place: TestPlace, program: &Path) -> Self {
+    pub fn at(store: RunningStore, program: &Path) -> Self {
         let (words, words_in) = pipe().unwrap();
         Self {
             words: Lines::of(words),
-            place,
+            store,
             words_in,
             program: program.to_owned(),
-            pace: LeasePace::SHORT,
+            timing: TestTiming::SHORT,
             events: RefCell::default(),
             frees_at_death: false,
         }
     }
 
-    /// With leases of this pace.
+    /// With leases of these durations.
     #[must_use]
-    pub fn paced(mut self, pace: LeasePace) -> Self {
-        self.pace = pace;
+    pub fn with_timing(mut self, timing: TestTiming) -> Self {
+        self.timing = timing;
         self
     }
 
-    /// The pace of all candidates.
+    /// The durations of all candidates.
     #[must_use]
-    pub fn pace(&self) -> LeasePace {
-        self.pace
+    pub fn timing(&self) -> TestTiming {
+        self.timing
     }
 
     /// A file of this name, which no other test has.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
-        self.place.path(name)
+        self.store.path(name)
     }
 
     /// A copy of a program beside the files of this scenario, for users who may not see where it was built.
@@ -115,7 +115,7 @@ impl Scenario {
     /// Where candidates find the store.
     #[must_use]
     pub fn store(&self) -> String {
-        self.place.url()
+        self.store.url()
     }
 
     /// `tenure` with nothing but these arguments, and none of the settings of whoever runs the tests.
@@ -175,7 +175,7 @@ impl Scenario {
     #[must_use]
     pub fn elect_with(&self, id: &str, election: &str, options: &[&str]) -> CandidateProcess {
         let mut command = self.tenure(["elect", election, "--id", id]);
-        self.listened_to(CandidateProcess::elect(command.args(self.pace.options()).args(options)))
+        self.listened_to(CandidateProcess::elect(command.args(self.timing.options()).args(options)))
     }
 
     /// A `tenure run` whose command is the worker.
@@ -219,7 +219,7 @@ impl Scenario {
 
     fn running<I: AsRef<OsStr>>(&self, mut command: Command, id: &str, options: &[&str], run: &[I]) -> Command {
         command.args(["run", ELECTION, "--json", "--renewals", "--id", id]);
-        command.args(self.pace.options()).args(options).arg("--").args(run);
+        command.args(self.timing.options()).args(options).arg("--").args(run);
         command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
         command
     }

@@ -299,7 +299,7 @@ pub fn term_of(reply: &CampaignReply) -> Option<Term> {
 /// Checks all that an error says: to programs, and to people in these words.
 #[track_caller]
 pub fn assert_told(error: &StoreError, kind: StoreErrorKind, failure: WriteOutcome, words: &[&str]) {
-    assert_eq!((error.kind(), error.failure()), (kind, failure), "{error}");
+    assert_eq!((error.kind(), error.write_outcome()), (kind, failure), "{error}");
     for word in words {
         assert!(error.to_string().contains(word), "{word:?} is not in {error}");
     }

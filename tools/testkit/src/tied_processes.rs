@@ -30,7 +30,7 @@ pub fn start_until(command: Command, orphaned: Signal) -> io::Result<RunningProc
     static TIED_PROCESSES: OnceLock<Sender<SpawnRequest>> = OnceLock::new();
     let requests = TIED_PROCESSES.get_or_init(|| {
         let (sender, requests) = channel();
-        thread::Builder::new().name("nursery".into()).spawn(move || serve(&requests)).unwrap();
+        thread::Builder::new().name("tied-processes".into()).spawn(move || serve(&requests)).unwrap();
         sender
     });
     let (answer, answered) = channel();

@@ -17,7 +17,7 @@ use crate::role;
 /// Names the file that a worker writes to.
 pub const JOURNAL: &str = "WORKER_JOURNAL";
 /// A worker that is forgotten ends by itself.
-const LIFE_MAX: Duration = Duration::from_secs(90);
+const MAX_LIFE: Duration = Duration::from_secs(90);
 
 /// What to start. The test program must have named [`work`] as the role `worker`.
 #[must_use]
@@ -135,7 +135,7 @@ pub fn work() {
     journal.write_all(start.as_bytes()).unwrap();
     // Nobody need listen.
     let _ = io::stdout().write_all(start.as_bytes()).and_then(|()| io::stdout().flush());
-    while boot_ns() - start_ns < u64::try_from(LIFE_MAX.as_nanos()).unwrap() {
+    while boot_ns() - start_ns < u64::try_from(MAX_LIFE.as_nanos()).unwrap() {
         journal.write_all(format!("{pid} {}\n", boot_ns()).as_bytes()).unwrap();
         // Waits because a life sign is due once a millisecond, and nothing else is.
         thread::sleep(Duration::from_millis(1));

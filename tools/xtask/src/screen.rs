@@ -19,9 +19,9 @@ impl Screen {
     }
 
     /// One that nobody sees yet, and what is written on it.
-    pub(crate) fn on_paper() -> (Self, Paper) {
-        let paper = Paper::default();
-        (Self::to(Box::new(paper.clone()), false, false), paper)
+    pub(crate) fn captured() -> (Self, CapturedOutput) {
+        let output = CapturedOutput::default();
+        (Self::to(Box::new(output.clone()), false, false), output)
     }
 
     pub(crate) fn to(out: Box<dyn Write>, is_terminal: bool, is_verbose: bool) -> Self {
@@ -100,15 +100,15 @@ impl Screen {
 
 /// Keeps what is written, for later.
 #[derive(Clone, Default)]
-pub(crate) struct Paper(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Paper {
+impl CapturedOutput {
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }
 
-impl Write for Paper {
+impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -128,13 +128,13 @@ mod tests {
     use super::*;
 
     fn shown(is_terminal: bool, is_verbose: bool) -> String {
-        let paper = Paper::default();
-        let mut screen = Screen::to(Box::new(paper.clone()), is_terminal, is_verbose);
+        let output = CapturedOutput::default();
+        let mut screen = Screen::to(Box::new(output.clone()), is_terminal, is_verbose);
         screen.begin("[1/1] unit");
         screen.detail("cargo says");
         screen.end("FAILED");
         screen.failure("cargo says\n", "unit: broke");
-        paper.text()
+        output.text()
     }
 
     #[test]

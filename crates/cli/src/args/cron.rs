@@ -105,7 +105,7 @@ pub struct JobArgs {
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub jitter: Option<Duration>,
     /// Number of retries of a failed run, for the same tick. Default: 0.
-    #[arg(long, value_name = "N", requires = "command", value_parser = clap::value_parser!(u32).range(..=i64::from(RETRIES_MAX)))]
+    #[arg(long, value_name = "N", requires = "command", value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_RETRIES)))]
     pub retries: Option<u32>,
     /// Delay before the first retry; doubles with each further one, up to an hour. Default: 30s.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
@@ -113,7 +113,7 @@ pub struct JobArgs {
 }
 
 /// The greatest number of retries: a job with more would never give up.
-pub const RETRIES_MAX: u32 = 1_000;
+pub const MAX_RETRIES: u32 = 1_000;
 
 /// Arguments of `tenure cron check`.
 #[derive(Debug, Args)]

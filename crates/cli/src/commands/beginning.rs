@@ -20,7 +20,7 @@ const LEAVING: Duration = Duration::from_secs(5);
 pub(super) struct Beginning {
     store: String,
     what_now: WhatNow,
-    standing: StartState,
+    state: StartState,
 }
 
 /// What becomes of a candidacy whose store cannot be used.
@@ -57,14 +57,14 @@ pub(super) enum NotedStart {
 impl Beginning {
     pub(super) fn new(global: &Global, what_now: WhatNow) -> Self {
         let until = Clock::boottime().now() + SILENCE;
-        Self { store: store_shown(global), what_now, standing: StartState::Silent { until } }
+        Self { store: store_shown(global), what_now, state: StartState::Silent { until } }
     }
 
     /// Notes an event.
     pub(super) fn note(&mut self, event: &Event) -> NotedStart {
         match &event.kind {
             EventKind::Elected { .. } | EventKind::Renewed { .. } | EventKind::Observed { .. } if !self.gives_up() => {
-                self.standing = StartState::Begun;
+                self.state = StartState::Begun;
             }
             EventKind::Error { error: error @ ElectionError::Store(_) } => return self.failed(event.at, error),
             _ => {}
@@ -74,11 +74,11 @@ impl Beginning {
 
     /// Whether the candidacy is to end because the store cannot be used.
     pub(super) fn gives_up(&self) -> bool {
-        matches!(self.standing, StartState::Over { .. })
+        matches!(self.state, StartState::Over { .. })
     }
 
     /// The next event: of the candidacy, or that nothing was heard for too long. `None` after the last one, and when the end
-    /// of a candidacy that gave up is not waited for any more. Cancel safe.
+    /// of a candidacy that gave up is no longer waited for. Cancel safe.
     pub(super) async fn next(&self, events: &mut Events) -> Option<Event> {
         tokio::select! {
             event = events.next() => event,
@@ -88,7 +88,7 @@ impl Beginning {
 
     /// When something is to be done although nothing happens.
     fn due(&self) -> Option<Instant> {
-        match self.standing {
+        match self.state {
             StartState::Silent { until } => Some(until),
             StartState::Over { by } => Some(by),
             StartState::Failed | StartState::Begun => None,
@@ -97,7 +97,7 @@ impl Beginning {
 
     /// What has happened when that time has come: nothing was heard, which is an event like others; or nothing.
     fn overdue(&self) -> Option<Event> {
-        let StartState::Silent { .. } = self.standing else { return None };
+        let StartState::Silent { .. } = self.state else { return None };
         let message = format!("no answer from the store within {}", show(SILENCE));
         let error = ElectionError::Store(StoreError::unknown(StoreErrorKind::TimedOut, message));
         let clock = Clock::boottime();
@@ -105,11 +105,11 @@ impl Beginning {
     }
 
     fn failed(&mut self, at: Instant, why: &ElectionError) -> NotedStart {
-        if !matches!(self.standing, StartState::Silent { .. }) {
+        if !matches!(self.state, StartState::Silent { .. }) {
             return NotedStart::Usual;
         }
         let ends = self.what_now == WhatNow::FailsFast;
-        self.standing = if ends { StartState::Over { by: at + LEAVING } } else { StartState::Failed };
+        self.state = if ends { StartState::Over { by: at + LEAVING } } else { StartState::Failed };
         let goes_on = if self.what_now == WhatNow::GoesOn { "; retrying (--fail-fast exits instead)" } else { "" };
         NotedStart::Unusable(format!("cannot use the store {}: {why}{goes_on}", self.store))
     }
@@ -120,8 +120,8 @@ mod tests {
     use super::*;
 
     fn beginning(what_now: WhatNow) -> Beginning {
-        let standing = StartState::Silent { until: Instant::ZERO + SILENCE };
-        Beginning { store: "redis://db".to_owned(), what_now, standing }
+        let state = StartState::Silent { until: Instant::ZERO + SILENCE };
+        Beginning { store: "redis://db".to_owned(), what_now, state }
     }
 
     fn event(kind: EventKind) -> Event {

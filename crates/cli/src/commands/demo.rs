@@ -41,30 +41,30 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, CommandError> {
         return Err(CommandError::new(Exit::Usage, message));
     }
     let promises = Client::open(store)?.store().capabilities();
-    let mut stage = DemoCandidates::raise(store, &global.namespace, &election)?;
-    stage.say(&format!("Three processes campaign in the election {election}, on {url}, with a ttl of 3 seconds."));
-    let first = stage.next_elected(None).await?;
-    stage.look_on().await;
+    let mut demo = DemoCandidates::raise(store, &global.namespace, &election)?;
+    demo.say(&format!("Three processes campaign in the election {election}, on {url}, with a ttl of 3 seconds."));
+    let first = demo.next_elected(None).await?;
+    demo.look_on().await;
 
     let consequence = if promises.sees_death {
         "its death is detected, so the next one leads without waiting for the lease to expire."
     } else {
         "its death goes unnoticed, so the next one leads when the lease has expired."
     };
-    stage.say(&format!("kill -9 {}: {consequence}", first.candidate));
+    demo.say(&format!("kill -9 {}: {consequence}", first.candidate));
     let killed_at = Clock::boottime().now().as_nanos();
-    stage.strike(&first.candidate, Signal::KILL)?;
-    let second = stage.next_elected(first.term).await?;
-    stage.say(&took("Failover", &second, killed_at));
-    stage.look_on().await;
+    demo.strike(&first.candidate, Signal::KILL)?;
+    let second = demo.next_elected(first.term).await?;
+    demo.say(&took("Failover", &second, killed_at));
+    demo.look_on().await;
 
-    stage.say(&format!("SIGTERM to {}: it resigns, and the lease is handed to the next in line.", second.candidate));
+    demo.say(&format!("SIGTERM to {}: it resigns, and the lease is handed to the next in line.", second.candidate));
     let asked_at = Clock::boottime().now().as_nanos();
-    stage.strike(&second.candidate, Signal::TERM)?;
-    let third = stage.next_elected(second.term).await?;
-    stage.say(&took("Hand-over", &third, asked_at));
-    stage.look_on().await;
-    stage.say("Every term is greater than the one before it: a resource that checks the term refuses a stale leader.");
+    demo.strike(&second.candidate, Signal::TERM)?;
+    let third = demo.next_elected(second.term).await?;
+    demo.say(&took("Hand-over", &third, asked_at));
+    demo.look_on().await;
+    demo.say("Every term is greater than the one before it: a resource that checks the term refuses a stale leader.");
     Ok(Exit::Success)
 }
 
@@ -84,7 +84,7 @@ struct DemoCandidates {
 impl DemoCandidates {
     fn raise(store: &str, namespace: &str, election: &str) -> Result<Self, CommandError> {
         let (sender, lines) = mpsc::unbounded_channel();
-        let mut stage = Self { candidates: BTreeMap::new(), lines, bars: MultiProgress::new(), rows: BTreeMap::new() };
+        let mut demo = Self { candidates: BTreeMap::new(), lines, bars: MultiProgress::new(), rows: BTreeMap::new() };
         for name in CANDIDATES {
             let mut child = Command::new("/proc/self/exe")
                 .args(["elect", election, "--id", name])
@@ -106,13 +106,13 @@ impl DemoCandidates {
                     }
                 });
             }
-            let row = stage.bars.add(ProgressBar::new_spinner().with_style(row_style()).with_prefix(name));
+            let row = demo.bars.add(ProgressBar::new_spinner().with_style(row_style()).with_prefix(name));
             row.enable_steady_tick(Duration::from_millis(120));
             row.set_message("starting");
-            stage.rows.insert(name.to_owned(), row);
-            stage.candidates.insert(name.to_owned(), child);
+            demo.rows.insert(name.to_owned(), row);
+            demo.candidates.insert(name.to_owned(), child);
         }
-        Ok(stage)
+        Ok(demo)
     }
 
     /// Waits for somebody to be elected under a later term.
@@ -195,7 +195,7 @@ impl Drop for DemoCandidates {
 }
 
 fn print_line(line: &str) {
-    // A demo that nobody watches any more still has to clear the stage.
+    // A demo that nobody watches any more still has to clear the screen.
     let _ = writeln!(io::stdout(), "{line}");
 }
 

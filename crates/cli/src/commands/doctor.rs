@@ -19,7 +19,7 @@ use crate::supervise::cgroup::Cgroup;
 use crate::supervise::procfs;
 
 /// More elections than these are not read one by one: each takes three requests.
-const RECORDS_READ_MAX: usize = 1_000;
+const MAX_RECORDS_READ: usize = 1_000;
 
 /// One check as `tenure doctor --json` prints it.
 #[derive(Debug, Serialize)]
@@ -149,7 +149,7 @@ async fn record_checks(client: &Client) -> Result<Vec<DoctorLine>, tenure::Error
     if keeps_messages {
         client.store().message_counts(None).await?.iter().for_each(|count| note(count.as_ref().err()));
     }
-    for (name, seen) in observed.iter().take(RECORDS_READ_MAX) {
+    for (name, seen) in observed.iter().take(MAX_RECORDS_READ) {
         let name = name.as_str();
         note(seen.as_ref().err());
         if let Ok(seen) = seen
@@ -167,7 +167,7 @@ async fn record_checks(client: &Client) -> Result<Vec<DoctorLine>, tenure::Error
         }
     }
     if damaged.is_empty() && used_up.is_empty() {
-        let detail = format!("records of {} election(s) can be read", observed.len().min(RECORDS_READ_MAX));
+        let detail = format!("records of {} election(s) can be read", observed.len().min(MAX_RECORDS_READ));
         return Ok(vec![check("records", Severity::Good, detail)]);
     }
     Ok(damaged.into_values().chain(used_up).map(|damage| check("records", Severity::Bad, damage)).collect())

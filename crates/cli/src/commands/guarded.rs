@@ -23,9 +23,9 @@ pub(super) struct Guarded {
     supervisor: Supervisor,
     /// Held while the command, or anything it left behind, is alive: the lease is not released before.
     work: Option<LeaderWork>,
-    /// When a guard that has not reported the start of the command, or its end, is not waited for any more.
+    /// When to stop waiting for a guard that has not reported the start of the command, or its end.
     overdue_at: Option<Instant>,
-    /// A process of the command that was killed and is still there, and when its end is not waited for any more.
+    /// A process of the command that was killed and is still there, and when to stop waiting for its end.
     stuck: Option<(u32, Instant)>,
 }
 

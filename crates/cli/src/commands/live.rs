@@ -9,7 +9,7 @@ use tenure::store::{Change, Feature, Observation, StoreErrorKind, Transition};
 use tenure::{Client, Clock};
 
 use super::gaps;
-use super::status::{HEADINGS, Messages, messages, observe, row, shown, standings};
+use super::status::{HEADINGS, Messages, entries, messages, observe, row, shown};
 use crate::args::Global;
 use crate::duration::show;
 use crate::exit::{CommandError, Exit};
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// What nobody is told of when it changes, such as a message that becomes a dead letter, is looked at this often.
 const DETAILS_EVERY: Duration = Duration::from_secs(5);
 /// Elections of which details are shown: each takes two requests.
-const DETAILED_MAX: usize = 50;
+const MAX_DETAILED: usize = 50;
 
 /// What is shown besides what `tenure status` shows once.
 const MORE_HEADINGS: [&str; 2] = ["LAST CHANGE", "JOBS"];
@@ -103,16 +103,16 @@ async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<
         Some(counted) => counted,
         None => (Instant::now(), messages(client, name).await?),
     };
-    let standings = standings(observed, &counts, name.is_none());
+    let entries = entries(observed, &counts, name.is_none());
     known.messages = Some((looked_at, counts));
     let details = &mut known.details;
-    let mut rows = Vec::with_capacity(standings.len());
-    for (position, standing) in standings.iter().enumerate() {
-        let (name, seen) = (&standing.name, standing.observation());
+    let mut rows = Vec::with_capacity(entries.len());
+    for (position, entry) in entries.iter().enumerate() {
+        let (name, seen) = (&entry.name, entry.observation());
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
         let is_current = |known: &ElectionDetails| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
-        let mut damage = standing.damage().map(ToString::to_string);
-        if damage.is_none() && position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
+        let mut damage = entry.damage().map(ToString::to_string);
+        if damage.is_none() && position < MAX_DETAILED && !details.get(name).is_some_and(is_current) {
             match look_closer(client, name, &seen).await {
                 Ok(looked_at) => drop(details.insert(name.clone(), looked_at)),
                 Err(tenure::Error::Store(error)) if error.damaged_record().is_some() => {
@@ -121,14 +121,14 @@ async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut row = row(standing);
+        let mut row = row(entry);
         match damage {
             Some(damage) => row.extend([damage, "-".to_owned()]),
             None => row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default()),
         }
         rows.push(row);
     }
-    details.retain(|known, _| standings.iter().any(|standing| standing.name == *known));
+    details.retain(|known, _| entries.iter().any(|entry| entry.name == *known));
     Ok(rows)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::store::postgres::{Migration, MigrationOutcome, PostgresConfig};
+use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::store::{self, Store, check_raise};
 use tenure::{ElectionName, Namespace, StoreUrl, Term};
 
@@ -39,14 +39,9 @@ async fn migrate(url: &StoreUrl, args: &MigrateArgs) -> Result<(), CommandError>
     if args.print {
         return print(|out| out.write_all(migration.script().as_bytes()));
     }
-    let done = match migration.run().await.map_err(tenure::Error::from)? {
-        MigrationOutcome::Created { version } => format!("created the schema of {url}, version {version}"),
-        MigrationOutcome::Upgraded { from, to } => format!("upgraded the schema of {url} from version {from} to {to}"),
-        MigrationOutcome::Unchanged { version } => format!("the schema of {url} was up to date: version {version}"),
-        _ => format!("the schema of {url} is up to date"),
-    };
+    let outcome = migration.run().await.map_err(tenure::Error::from)?;
     let roles: String = args.role.iter().map(|role| format!("; {role} may use it")).collect();
-    print(|out| writeln!(out, "{done}{roles}"))
+    print(|out| writeln!(out, "{url}: {outcome}{roles}"))
 }
 
 fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::store::StoreError> {

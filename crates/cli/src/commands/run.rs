@@ -204,7 +204,7 @@ impl RunSession<'_> {
         }
     }
 
-    /// When a lock is not waited for any more.
+    /// When to stop waiting for a lock.
     fn given_up_at(&self) -> Option<Instant> {
         match &self.plan.purpose {
             RunPurpose::Lock(lock) if !self.guarded.is_busy() && self.end.is_none() => lock.until(),

@@ -57,26 +57,26 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
     if args.leads.is_none() {
         gaps::tell(&client, shown(name));
     }
-    let standings = standings(observed, &messages(&client, name).await?, name.is_none());
+    let entries = entries(observed, &messages(&client, name).await?, name.is_none());
     if args.json {
-        let lines: Vec<StatusLine> = standings.iter().map(line).collect();
+        let lines: Vec<StatusLine> = entries.iter().map(line).collect();
         print(|out| json_line(out, &lines))?;
-    } else if standings.is_empty() {
+    } else if entries.is_empty() {
         let what = if gaps::lacks(&client, Feature::Records) { "no elections are listed" } else { "no elections" };
         print(|out| writeln!(out, "{what} in namespace {} of {}", global.namespace, store_shown(global)))?;
     } else {
-        let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
+        let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
         print(|out| table(out, &HEADINGS, &rows))?;
     }
-    let is_stranger = |standing: &StatusEntry| standing.seen.as_ref().is_ok_and(|seen| *seen == Observation::default());
-    if let Some(name) = name.filter(|_| !gaps::lacks(&client, Feature::Records) && standings.iter().all(is_stranger)) {
+    let is_stranger = |entry: &StatusEntry| entry.seen.as_ref().is_ok_and(|seen| *seen == Observation::default());
+    if let Some(name) = name.filter(|_| !gaps::lacks(&client, Feature::Records) && entries.iter().all(is_stranger)) {
         send::tell_of_a_stranger(global, name, "`tenure status` without a name lists all that have");
     }
-    let damaged: Vec<&StoreError> = standings.iter().filter_map(StatusEntry::damage).collect();
+    let damaged: Vec<&StoreError> = entries.iter().filter_map(StatusEntry::damage).collect();
     damaged.iter().for_each(|damage| say(&damage.to_string()));
-    let leads = |standing: &StatusEntry| standing.observation().lease.map(|lease| lease.leader.candidate);
+    let leads = |entry: &StatusEntry| entry.observation().lease.map(|lease| lease.leader.candidate);
     let is_so = match asked_about {
-        Some(candidate) => standings.iter().any(|standing| leads(standing).as_ref() == Some(&candidate)),
+        Some(candidate) => entries.iter().any(|entry| leads(entry).as_ref() == Some(&candidate)),
         None => damaged.is_empty(),
     };
     Ok(if is_so { Exit::Success } else { Exit::Failure })
@@ -114,7 +114,7 @@ pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Mess
 
 /// Elections with their messages, in order of their names. In a list of all, those that only messages were sent to are shown,
 /// too: nobody would find them otherwise.
-pub(super) fn standings(
+pub(super) fn entries(
     observed: Vec<(String, Result<Observation, StoreError>)>,
     messages: &Messages,
     is_list: bool,
@@ -125,32 +125,32 @@ pub(super) fn standings(
             all.entry(name.clone()).or_insert_with(|| Ok(Observation::default()));
         }
     }
-    let standing = |(name, seen): (String, Result<Observation, StoreError>)| {
+    let entry = |(name, seen): (String, Result<Observation, StoreError>)| {
         let count = |counts: &BTreeMap<String, MessageTally>| counts.get(&name).cloned().unwrap_or(Ok((0, 0)));
         StatusEntry { messages: messages.as_ref().map(count), name, seen }
     };
-    all.into_iter().map(standing).collect()
+    all.into_iter().map(entry).collect()
 }
 
-fn line(standing: &StatusEntry) -> StatusLine {
-    let messages = standing.messages.as_ref().and_then(|messages| messages.as_ref().ok());
-    let damage = standing.damage().map(ToString::to_string);
-    StatusLine { damaged: damage, ..StatusLine::new(&standing.name, &standing.observation(), messages.copied()) }
+fn line(entry: &StatusEntry) -> StatusLine {
+    let messages = entry.messages.as_ref().and_then(|messages| messages.as_ref().ok());
+    let damage = entry.damage().map(ToString::to_string);
+    StatusLine { damaged: damage, ..StatusLine::new(&entry.name, &entry.observation(), messages.copied()) }
 }
 
 /// One election as a row under these [headings](HEADINGS).
-pub(super) fn row(standing: &StatusEntry) -> Vec<String> {
-    let line = line(standing);
+pub(super) fn row(entry: &StatusEntry) -> Vec<String> {
+    let line = line(entry);
     let dash = || "-".to_owned();
     let damaged = || "(damaged)".to_owned();
     let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));
     vec![
         line.election,
-        line.leader.or(reserved).unwrap_or_else(if standing.seen.is_err() { damaged } else { dash }),
+        line.leader.or(reserved).unwrap_or_else(if entry.seen.is_err() { damaged } else { dash }),
         line.term.map_or_else(dash, |term| term.to_string()),
-        standing.observation().lease.and_then(|lease| lease.remaining).map_or_else(dash, show),
+        entry.observation().lease.and_then(|lease| lease.remaining).map_or_else(dash, show),
         line.since.unwrap_or_else(dash),
-        match standing.messages {
+        match entry.messages {
             Some(Err(_)) => damaged(),
             None | Some(Ok((0, 0))) => dash(),
             Some(Ok((waiting, 0))) => format!("{waiting} waiting"),

@@ -2,7 +2,7 @@
 
 use tenure::ElectionName;
 use tenure::cron::Schedule;
-use tenure_core::jobs::JOBS_MAX;
+use tenure_core::jobs::MAX_JOBS;
 use toml::de::DeTable;
 
 use super::entry::entry;
@@ -77,8 +77,8 @@ fn entries(reader: &mut Reader<'_>, jobs: Option<&Value<'_>>, zone: &str) -> Vec
         return Vec::new();
     };
     let Some(tables) = reader.table("jobs", jobs) else { return Vec::new() };
-    if tables.is_empty() || tables.len() > JOBS_MAX {
-        reader.complain(Some(jobs.span()), format!("`jobs` holds {} jobs; write 1 to {JOBS_MAX}", tables.len()));
+    if tables.is_empty() || tables.len() > MAX_JOBS {
+        reader.complain(Some(jobs.span()), format!("`jobs` holds {} jobs; write 1 to {MAX_JOBS}", tables.len()));
     }
     let mut entries = Vec::new();
     for (name, job) in tables {

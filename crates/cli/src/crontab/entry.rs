@@ -11,7 +11,7 @@ use toml::de::DeString;
 
 use super::value::{Reader, Value, must_be, text};
 use super::{CrontabEntry, JobCommand, JobSettings};
-use crate::args::RETRIES_MAX;
+use crate::args::MAX_RETRIES;
 use crate::message::on_one_line;
 
 /// What commands are told of their run. Nobody else can set these variables for them.
@@ -114,7 +114,7 @@ fn timeout(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> Option<Dura
 fn retries(value: &Value<'_>) -> Result<u32, String> {
     let number = value.as_ref().as_integer().ok_or_else(|| must_be("a number such as 3", value))?;
     let read = u32::from_str_radix(number.as_str(), number.radix());
-    read.ok().filter(|retries| *retries <= RETRIES_MAX).ok_or_else(|| format!("must be 0 to {RETRIES_MAX}"))
+    read.ok().filter(|retries| *retries <= MAX_RETRIES).ok_or_else(|| format!("must be 0 to {MAX_RETRIES}"))
 }
 
 /// A string is a line for the shell, and an array is a program with its arguments.

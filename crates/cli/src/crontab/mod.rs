@@ -58,7 +58,7 @@ pub struct JobCommand {
 /// Arguments and variables may be secrets.
 impl fmt::Debug for JobCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Action").field("program", &self.command.first()).finish_non_exhaustive()
+        f.debug_struct("JobCommand").field("program", &self.command.first()).finish_non_exhaustive()
     }
 }
 
@@ -77,11 +77,11 @@ impl Crontab {
 
 fn text_of(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let mut read = || File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    let mut read = || File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     match read() {
         Err(error) => Err(format!("cannot be read: {error}")),
-        Ok(_) if u64::try_from(bytes.len()).is_ok_and(|length| length > BYTES_MAX) => {
-            Err(format!("is longer than {BYTES_MAX} bytes, the limit for a crontab"))
+        Ok(_) if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) => {
+            Err(format!("is longer than {MAX_BYTES} bytes, the limit for a crontab"))
         }
         Ok(_) => String::from_utf8(bytes).map_err(|_| "is not UTF-8; save it as UTF-8".to_owned()),
     }
@@ -90,4 +90,4 @@ fn text_of(path: &Path) -> Result<String, String> {
 /// The election of a file whose name does not do as one.
 const ELECTION: &str = "cron";
 /// Far more than a thousand jobs need.
-const BYTES_MAX: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;

@@ -15,20 +15,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
-/// More do not take any of the descriptors that the election may need.
-const VISITORS_MAX: usize = 16;
-/// Whoever has not asked by then is sent away.
+/// More connections could take descriptors that the election needs.
+const MAX_CONNECTIONS: usize = 16;
+/// A client that has not sent its request by then is disconnected.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
 /// More than Prometheus waits by default, and an end for those who would read for ever.
 const READ_WITHIN: Duration = Duration::from_secs(15);
 /// Before the next attempt, when no connection can be taken: mostly because no descriptor is free.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Lets in so many clients at a time. When there are too many, whoever has been there longest without asking goes.
+/// A listener with a limit on connections. At the limit, the client that has been idle longest is disconnected.
 pub(super) struct ConnectionLimit {
     listener: TcpListener,
     /// The oldest first.
-    places: Vec<ConnectionSlot>,
+    slots: Vec<ConnectionSlot>,
 }
 
 /// The place of a client, as the gate sees it. Dropping it sends the client away.
@@ -39,19 +39,19 @@ struct ConnectionSlot {
 
 impl ConnectionLimit {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, places: Vec::new() }
+        Self { listener, slots: Vec::new() }
     }
 
     /// Waits until there is room for one more; at most until somebody has read for too long.
     async fn make_room(&mut self) {
         poll_fn(|cx| {
-            self.places.retain_mut(|place| place.stays.poll_closed(cx).is_pending());
-            if self.places.len() < VISITORS_MAX {
+            self.slots.retain_mut(|place| place.stays.poll_closed(cx).is_pending());
+            if self.slots.len() < MAX_CONNECTIONS {
                 return Poll::Ready(());
             }
-            match self.places.iter().position(|place| !place.is_answered.load(Ordering::Acquire)) {
+            match self.slots.iter().position(|place| !place.is_answered.load(Ordering::Acquire)) {
                 Some(idle) => {
-                    self.places.remove(idle);
+                    self.slots.remove(idle);
                     Poll::Ready(())
                 }
                 None => Poll::Pending,
@@ -63,7 +63,7 @@ impl ConnectionLimit {
     fn slot(&mut self, stream: TcpStream) -> LimitedConnection {
         let (stays, sent_away) = oneshot::channel();
         let is_answered = Arc::new(AtomicBool::new(false));
-        self.places.push(ConnectionSlot { stays, is_answered: Arc::clone(&is_answered) });
+        self.slots.push(ConnectionSlot { stays, is_answered: Arc::clone(&is_answered) });
         LimitedConnection { stream, end: Box::pin(tokio::time::sleep(ASK_WITHIN)), sent_away, is_answered }
     }
 }
@@ -108,7 +108,7 @@ impl LimitedConnection {
         Ok(Pin::new(&mut self.stream))
     }
 
-    /// It has asked, and is not sent away for others any more. From here on it has the time to read.
+    /// It has asked, and is no longer sent away for others. From here on it has the time to read.
     fn answered(&mut self) {
         if !self.is_answered.swap(true, Ordering::AcqRel) {
             self.end.as_mut().reset(Instant::now() + READ_WITHIN);
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn whoever_has_not_asked_makes_room_for_the_next() {
         at_a_limit(async |mut limit, address| {
-            let _clients: Vec<Client> = (0..=VISITORS_MAX).map(|_| Client::connect(address).unwrap()).collect();
+            let _clients: Vec<Client> = (0..=MAX_CONNECTIONS).map(|_| Client::connect(address).unwrap()).collect();
             let mut visits = Vec::new();
-            for _ in 0..=VISITORS_MAX {
+            for _ in 0..=MAX_CONNECTIONS {
                 visits.push(limit.accept().await.0);
             }
             let began = Instant::now();
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn whoever_is_answered_is_waited_for_and_no_longer_than_it_may_read() {
         at_a_limit(async |mut limit, address| {
-            let _clients: Vec<Client> = (0..=VISITORS_MAX).map(|_| Client::connect(address).unwrap()).collect();
+            let _clients: Vec<Client> = (0..=MAX_CONNECTIONS).map(|_| Client::connect(address).unwrap()).collect();
             let mut visits = Vec::new();
-            for _ in 0..VISITORS_MAX {
+            for _ in 0..MAX_CONNECTIONS {
                 let (mut visit, _) = limit.accept().await;
                 visit.write_all(b"answer").await.unwrap();
                 visits.push(visit);

@@ -27,7 +27,7 @@ pub(crate) fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     // A packet must fit into the buffer whole, and the machine's default may be smaller than our limit.
     for end in [&ours, &theirs] {
-        set_socket_send_buffer_size(end, PACKET_MAX)?;
+        set_socket_send_buffer_size(end, MAX_PACKET)?;
     }
     Ok((ours, theirs))
 }
@@ -37,10 +37,10 @@ pub(crate) fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Fails with `WouldBlock` when the other side has not read for so long that the buffer is full.
 pub(crate) fn send<M: Serialize>(socket: impl AsFd, message: &M, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let packet = serde_json::to_vec(message)?;
-    if packet.len() > PACKET_MAX {
+    if packet.len() > MAX_PACKET {
         return Err(too_long(packet.len()));
     }
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many files attached to one message"));
@@ -54,8 +54,8 @@ pub(crate) fn send<M: Serialize>(socket: impl AsFd, message: &M, files: &[Borrow
 
 /// Receives one message, or fails with `WouldBlock` when there is none.
 pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<PacketRead<M>> {
-    let mut packet = vec![0; PACKET_MAX];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut packet = vec![0; MAX_PACKET];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let mut look = || recvmsg(&socket, &mut [IoSliceMut::new(&mut packet)], &mut ancillary, flags);
@@ -89,13 +89,13 @@ pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<Pack
 
 fn too_long(length: usize) -> io::Error {
     let message = format!(
-        "the command with its arguments and variables takes {length} bytes to hand over, more than the {PACKET_MAX} \
+        "the command with its arguments and variables takes {length} bytes to hand over, more than the {MAX_PACKET} \
          allowed: put long arguments into a file"
     );
     io::Error::new(io::ErrorKind::ArgumentListTooLong, message)
 }
 
 /// Below the usual default of the socket buffer (208 KiB), and above the longest single argument (128 KiB).
-const PACKET_MAX: usize = 192 * 1024;
+const MAX_PACKET: usize = 192 * 1024;
 /// The standard input and the life line.
-const FILES_MAX: usize = 2;
+const MAX_FILES: usize = 2;

@@ -40,7 +40,7 @@ pub struct Supervisor {
     busy: bool,
     /// Whether the guard is well, but cannot end its command.
     stuck: bool,
-    /// When a guard that has not taken in an extension of trust is not believed to be there any more.
+    /// When a guard that has not confirmed an extension of trust counts as gone.
     heard_by: Option<tokio::time::Instant>,
 }
 
@@ -261,7 +261,7 @@ impl GuardProcess {
 
     /// Kills what the guard, which is gone, left behind, and says whether nothing is left.
     fn clear(&self) -> bool {
-        // An error means that there is no such thing any more.
+        // An error means that it no longer exists.
         let _ = self.cgroup.as_ref().map(Cgroup::kill);
         registry::clear_orphans().unwrap_or(false)
     }

@@ -123,7 +123,7 @@ impl ProcessTree {
         // A parent that dies while it is being followed breaks the line, and its children get a new one; hence a few
         // attempts. Whoever is missed nevertheless is found by the next walk.
         (0..LINE_ATTEMPTS).any(|_| {
-            let line = std::iter::successors(Some(pid), |&pid| parent_of(pid)).take(DEPTH_MAX);
+            let line = std::iter::successors(Some(pid), |&pid| parent_of(pid)).take(MAX_DEPTH);
             let mut ancestors = line.take_while(|pid| !self.spared.contains(pid)).skip(1);
             ancestors.any(|ancestor| ancestor == self.root)
         })
@@ -210,7 +210,7 @@ pub enum Reaped {
     NoneLeft,
 }
 
-/// Whether all threads of a process have ended, so that it does nothing any more. It is there still if nobody has reaped
+/// Whether all threads of a process have ended, so that it can do nothing more. It is there still if nobody has reaped
 /// it, and nobody can while somebody traces it who does not look after it.
 #[must_use]
 pub fn is_dead(pid: Pid) -> bool {
@@ -289,7 +289,7 @@ const UNCHANGED_ROUNDS: usize = 3;
 /// How often a line of ancestors is followed anew when it breaks.
 const LINE_ATTEMPTS: usize = 3;
 /// A bound on the ancestors followed, for a line that process ids reused meanwhile might have made endless.
-const DEPTH_MAX: usize = 65_536;
+const MAX_DEPTH: usize = 65_536;
 
 #[cfg(test)]
 mod tests {

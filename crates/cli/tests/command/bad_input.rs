@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use tenure_testkit::running::{FinishedProcess, RunningProcess};
 use tenure_testkit::scenario::Scenario;
 
-use crate::support::empty_site;
+use crate::support::scenario_without_store;
 
 /// Everything `tenure` could have written to.
 fn files(scenario: &Scenario) -> Vec<std::path::PathBuf> {
@@ -21,7 +21,7 @@ fn assert_refused(finished: &FinishedProcess, code: i32, word: &str, what: &dyn 
 }
 
 fn refused<I: AsRef<OsStr>>(args: &[I], code: i32, word: &str) {
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let finished = scenario.finish(args);
     let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
     assert_refused(&finished, code, word, &args);
@@ -62,7 +62,7 @@ fn text_that_is_not_utf_8() {
 
 #[test]
 fn an_argument_of_the_command_may_be_any_bytes() {
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let mut args: Vec<OsString> = ["run", "ok", "--quiet", "--", "printf", "%s"].iter().map(OsString::from).collect();
     args.push(OsStr::from_bytes(b"caf\xe9").to_owned());
     let output = scenario.tenure(args).output().unwrap();
@@ -99,7 +99,7 @@ fn metadata_that_are_too_large_or_have_no_key() {
 
 #[test]
 fn stores_that_cannot_be_used() {
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let missing = format!("sqlite:{}", scenario.path("missing/tenure.db").display());
     let directory = format!("sqlite:{}", scenario.path(".").display());
     let stores: [(&str, i32, &str); 7] = [

@@ -8,7 +8,7 @@ use tenure_testkit::process::{ProcessHandle, Victim};
 use tenure_testkit::running::{FinishedProcess, RunningProcess};
 use tenure_testkit::scenario::{Scenario, sh};
 
-use crate::support::{arguments, empty_site, scenario};
+use crate::support::{arguments, scenario, scenario_without_store};
 
 /// `tenure` with these arguments, started by a shell script that ends with `exec "$@"`, in namespaces of its own.
 fn unshared(scenario: &Scenario, namespaces: &str, script: &str, args: &[String]) -> Command {
@@ -215,7 +215,7 @@ fn as_the_first_process_of_a_container_it_reaps_the_orphans_of_others_and_kills_
 #[test]
 fn a_daemon_that_proc_hides_is_ended_as_well() {
     // The user makes the file of the store, and so owns it.
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     std::fs::write(scenario.path("hidden.c"), include_str!("programs/hidden.c")).unwrap();
     assert!(
         Command::new("cc")

@@ -121,7 +121,7 @@ fn a_tick_is_run_once_although_its_guard_died_before_it_could_tell_that_the_comm
     // The program is looked for in so many places that there is time between the fork and the beginning of the command.
     let path = format!("{}{}", "/x:".repeat(40_000), std::env::var("PATH").unwrap());
     let mut tenure = scenario.tenure(["cron", "* * * * * *", "--name", "test", "--json"]);
-    tenure.args(scenario.pace().options()).env("PATH", path).arg("--").args(sh("echo $TENURE_TICK; exec sleep 1000"));
+    tenure.args(scenario.timing().options()).env("PATH", path).arg("--").args(sh("echo $TENURE_TICK; exec sleep 1000"));
     let running = RunningProcess::start(&mut tenure);
     event(&running, "elected");
     let guard = running.process.only_child();

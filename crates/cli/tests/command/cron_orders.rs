@@ -10,7 +10,7 @@ use crate::support::{event, jobs, scenario};
 /// A job that fires once a year, and leads.
 fn yearly(scenario: &Scenario) -> RunningProcess {
     let mut tenure = scenario.tenure(["cron", "@yearly", "--name", "test", "--json"]);
-    tenure.args(scenario.pace().options()).arg("--").args(sh("echo $TENURE_TICK"));
+    tenure.args(scenario.timing().options()).arg("--").args(sh("echo $TENURE_TICK"));
     let running = RunningProcess::start(&mut tenure);
     event(&running, "elected");
     eventually("the job", || !jobs(scenario, 1).as_array().unwrap().is_empty());
@@ -64,7 +64,7 @@ fn a_job_that_is_disabled_shows_no_next_run_with_or_without_its_file() {
     let untold = of_file();
     assert_eq!((&untold["next"], &untold["enabled"]), (&Value::Null, &false.into()), "{untold}");
     let running =
-        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.pace().options()));
+        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.timing().options()));
     event(&running, "elected");
     eventually("the job", || !jobs(&scenario, 1).as_array().unwrap().is_empty());
     for job in [jobs(&scenario, 1)[0].take(), of_file()] {
@@ -112,7 +112,7 @@ fn a_job_that_was_removed_is_not_due_and_is_not_to_be_run() {
     };
     write(&["kept", "gone"]);
     let running =
-        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.pace().options()));
+        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.timing().options()));
     event(&running, "elected");
     eventually("the jobs", || jobs(&scenario, 1).as_array().unwrap().len() == 2);
     assert!(shown(&scenario, "gone").0["next"].is_string());

@@ -17,7 +17,7 @@ fn job(name: &str, command: &str) -> String {
 
 fn start(scenario: &Scenario) -> RunningProcess {
     let mut tenure = scenario.tenure(["cron", "jobs.toml", "--json"]);
-    let running = RunningProcess::start(tenure.args(scenario.pace().options()));
+    let running = RunningProcess::start(tenure.args(scenario.timing().options()));
     event(&running, "elected");
     running
 }

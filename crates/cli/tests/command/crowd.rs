@@ -5,9 +5,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tenure_testkit::bound::boot_ns;
 use tenure_testkit::candidate::CandidateProcess;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::scenario::Scenario;
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker::WorkerStart;
 
 use crate::support::scenario;
@@ -86,7 +86,7 @@ fn rounds() -> usize {
 /// Lets leaders end by this signal, one after the other, and prints how long the next worker took to start: in any case
 /// not as long as a lease, which nobody would wait for here.
 fn changes_after(signal: Signal, name: &str) {
-    let mut crowd = Crowd::of(3, scenario().paced(LeasePace::PATIENT));
+    let mut crowd = Crowd::of(3, scenario().with_timing(TestTiming::PATIENT));
     let mut leader = crowd.scenario.next_start();
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });

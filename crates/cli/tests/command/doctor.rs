@@ -26,7 +26,7 @@ fn assert_bad(finished: &FinishedProcess, word: &str) {
 #[test]
 fn a_good_store_is_well() {
     let scenario = scenario();
-    let finished = scenario.finish(["doctor".to_owned()].into_iter().chain(scenario.pace().options()));
+    let finished = scenario.finish(["doctor".to_owned()].into_iter().chain(scenario.timing().options()));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.ends_with("all checks passed"), "{finished:?}");
     let checks = scenario.json(&["doctor", "--json"]);

@@ -21,7 +21,7 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 
 fn elect(scenario: &Scenario, id: &str, options: &[&str], output: PipeWriter) -> RunningProcess {
     let mut elect = scenario.tenure(["elect", ELECTION, "--id", id]);
-    RunningProcess::start_printing(elect.args(scenario.pace().options()).args(options).stdout(output))
+    RunningProcess::start_printing(elect.args(scenario.timing().options()).args(options).stdout(output))
 }
 
 /// Waits until SIGTERM no longer ends the process by itself.

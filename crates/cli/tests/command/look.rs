@@ -10,7 +10,7 @@ use tenure_testkit::redis::RedisServer;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 
-use crate::support::{empty_site, scenario};
+use crate::support::{scenario, scenario_without_store};
 
 fn leader(scenario: &Scenario, election: &str, id: &str) -> CandidateProcess {
     let leader = scenario.elect_with(id, election, &["--metadata", "zone=eu-1"]);
@@ -26,7 +26,7 @@ fn stand_by(scenario: &Scenario, election: &str, id: &str) -> CandidateProcess {
 
 #[test]
 fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let looks: [&[&str]; 12] = [
         &["status"],
         &["status", ELECTION, "--json"],

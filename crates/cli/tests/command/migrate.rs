@@ -65,7 +65,7 @@ fn what_it_prints_can_be_run_by_hand() {
 fn clients_of_the_recipe_are_shown_like_others() {
     let database = POSTGRES.new_database();
     database.sql("GRANT CREATE ON SCHEMA public TO tenure");
-    assert_done(&tenure(&database.url(), &["migrate", "--compat", "--role", APP]), "created the schema of ");
+    assert_done(&tenure(&database.url(), &["migrate", "--compat", "--role", APP]), ": created the schema, version 8");
     let mut foreigner = SqlSession::open(&app(&database)).unwrap();
     let answer = foreigner.run("SELECT try_become_leader('shared', 'worker-7', 600)").unwrap();
     assert_eq!(answer, [[Some("t".to_owned())]]);

@@ -17,7 +17,7 @@ const TELLINGS: usize = 30;
 fn start(scenario: &Scenario, server: &RedisServer, args: &[&str], command: &[&str]) -> RunningProcess {
     let mut tenure = scenario.bare(["--store", &server.url()]);
     if matches!(args[0], "run" | "cron" | "elect" | "lock") {
-        tenure.args(args).args(scenario.pace().options()).args(command);
+        tenure.args(args).args(scenario.timing().options()).args(command);
     } else {
         tenure.args(args);
     }

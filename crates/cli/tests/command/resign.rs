@@ -3,8 +3,8 @@
 use rustix::process::Signal;
 use serde_json::json;
 use tenure_testkit::candidate::CandidateProcess;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::{ELECTION, Scenario};
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::scenario;
 
@@ -73,7 +73,7 @@ fn where_nobody_leads_nobody_can_be_asked() {
 
 #[test]
 fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
-    let scenario = scenario().paced(LeasePace::PATIENT);
+    let scenario = scenario().with_timing(TestTiming::PATIENT);
     let leader = scenario.candidate("a");
     scenario.next_start();
     leader.signal(Signal::STOP);
@@ -88,7 +88,7 @@ fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
 #[test]
 fn a_successor_that_does_not_answer_costs_its_reservation_and_not_a_lease() {
     // A lease that no test can wait out.
-    let scenario = scenario().paced(LeasePace::from_millis(600_000, 10_000, 300));
+    let scenario = scenario().with_timing(TestTiming::from_millis(600_000, 10_000, 300));
     let stand = |id, event, more: &[&str]| {
         let candidate = scenario.elect_with(id, ELECTION, more);
         candidate.event(event);

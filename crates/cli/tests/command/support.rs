@@ -1,4 +1,4 @@
-//! A place for one test of the command, on the store that needs nothing to be installed.
+//! A scenario for one test of the command, on the store that needs nothing to be installed.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,14 +11,14 @@ use tenure_testkit::stores::Sqlite;
 
 /// With a store that commands find who only look.
 pub(crate) fn scenario() -> Scenario {
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(scenario.path("tenure.db"));
     file.unwrap();
     scenario
 }
 
 /// Without a store.
-pub(crate) fn empty_site() -> Scenario {
+pub(crate) fn scenario_without_store() -> Scenario {
     Scenario::new(&Sqlite, tenure())
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn arguments(scenario: &Scenario, subcommand: &str, options: &[&str],
     [subcommand, ELECTION]
         .map(str::to_owned)
         .into_iter()
-        .chain(scenario.pace().options())
+        .chain(scenario.timing().options())
         .chain(words.into_iter().map(str::to_owned))
         .collect()
 }
@@ -41,7 +41,7 @@ pub(crate) fn arguments(scenario: &Scenario, subcommand: &str, options: &[&str],
 pub(crate) fn every_second(scenario: &Scenario, options: &[&str], command: &[&str]) -> (String, RunningProcess) {
     let id = options.iter().skip_while(|option| **option != "--id").nth(1).copied().unwrap_or_default();
     let mut tenure = scenario.tenure(["cron", "* * * * * *", "--name", "test"]);
-    tenure.args(scenario.pace().options()).args(options).arg("--").args(command);
+    tenure.args(scenario.timing().options()).args(options).arg("--").args(command);
     (id.to_owned(), RunningProcess::start(&mut tenure))
 }
 

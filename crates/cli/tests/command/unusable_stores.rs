@@ -149,7 +149,7 @@ fn a_store_that_answers_nothing_is_told_of_however_long_its_leases_are() {
 fn a_store_that_can_be_used_at_the_start_may_fail_later() {
     let (scenario, redis) = (scenario(), RedisServer::start());
     let mut tenure = scenario.bare(["--store", &redis.url(), "elect", ELECTION, "--fail-fast"]);
-    let mut elect = RunningProcess::start(tenure.args(scenario.pace().options()));
+    let mut elect = RunningProcess::start(tenure.args(scenario.timing().options()));
     elect.stdout().find("the election", |line| line.contains("\"elected\"").then_some(()));
     redis.kill();
     elect.stdout().find("the loss", |line| line.contains("\"lost\"").then_some(()));

@@ -5,18 +5,18 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::{ProcessHandle, signal_all};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::scenario;
 
 pub(crate) fn case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts(store: &dyn Backend) {
     // Where a death is seen nobody waits for a lease, not even for one that no test could wait out.
-    let paces =
-        if store.abilities().sees_death { &[LeasePace::SHORT, LeasePace::PATIENT][..] } else { &[LeasePace::SHORT] };
-    for &pace in paces {
-        let scenario = scenario(store).paced(pace);
+    let timings =
+        if store.abilities().sees_death { &[TestTiming::SHORT, TestTiming::PATIENT][..] } else { &[TestTiming::SHORT] };
+    for &timing in timings {
+        let scenario = scenario(store).with_timing(timing);
         let leader = scenario.candidate("a");
         let worker = ProcessHandle::open(scenario.next_start().pid);
         let next = scenario.candidate("b");
@@ -25,7 +25,7 @@ pub(crate) fn case_03_the_command_of_a_killed_leader_dies_and_the_next_one_start
         leader.signal(Signal::KILL);
         let second = scenario.next_start();
         assert_eq!(second.candidate, "b");
-        within_ns("takeover after kill -9", killed_ns, second.boot_ns, LeasePace::SHORT.max_failover(2));
+        within_ns("takeover after kill -9", killed_ns, second.boot_ns, TestTiming::SHORT.max_failover(2));
         scenario.judge_crash(&[&worker]);
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campa
 pub(crate) fn case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind(store: &dyn Backend) {
     for round in 0..10 {
         // Each round waits for the lease of one that was killed.
-        let scenario = scenario(store).paced(LeasePace::from_millis(1_000, 166, 100));
+        let scenario = scenario(store).with_timing(TestTiming::from_millis(1_000, 166, 100));
         let mut leader = scenario.candidate("a");
         scenario.next_start();
         let next = scenario.candidate("b");

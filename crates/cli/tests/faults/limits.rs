@@ -27,7 +27,7 @@ pub(crate) fn case_20_without_a_file_to_spare_a_leader_leads_on_and_a_stand_by_t
         candidate.running.process.limit_files(3);
     }
     // Longer than a lease lives that is not renewed.
-    assert!(!first.ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!first.ends_within(scenario.timing().more_than_a_lease()));
     leader.signal(Signal::TERM);
     assert_eq!(scenario.next_start().candidate, "b");
     assert!(first.is_dead());
@@ -82,7 +82,7 @@ pub(crate) fn case_30_a_command_that_nobody_reads_does_not_stop_the_renewals(sto
     let stand_by = scenario.candidate("b");
     stand_by.stands_by();
     // Longer than a lease lives that is not renewed.
-    assert!(!leader.running.process.ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!leader.running.process.ends_within(scenario.timing().more_than_a_lease()));
     assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &elected["term"]));
     drop(unread);
 }
@@ -95,7 +95,7 @@ pub(crate) fn case_30_a_standard_error_that_nobody_reads_stops_neither_the_comma
     drop(command);
     let worker = ProcessHandle::open(scenario.next_start().pid);
     // Longer than a lease lives that is not renewed.
-    assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!worker.ends_within(scenario.timing().more_than_a_lease()));
     leader.signal(Signal::TERM);
     assert_eq!(leader.code(), 143);
     assert!(worker.is_dead());

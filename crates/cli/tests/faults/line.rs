@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::Scenario;
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::scenario;
 
@@ -51,7 +51,7 @@ pub(crate) fn case_03_leaders_killed_one_after_the_other_are_followed_in_order_o
 }
 
 pub(crate) fn case_16_when_the_next_in_line_are_stopped_a_resignation_costs_no_lease(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    let scenario = scenario(store).with_timing(TestTiming::PATIENT);
     let mut line = line_of(&scenario, 5);
     line[1..3].iter().for_each(|stopped| stopped.signal(Signal::STOP));
     let asked_ns = boot_ns();
@@ -64,9 +64,9 @@ pub(crate) fn case_16_when_the_next_in_line_are_stopped_a_resignation_costs_no_l
 /// Where a death is seen nobody waits for a lease, not even for one that no test could wait out.
 fn scenario_for_deaths(store: &dyn Backend) -> (Scenario, Duration) {
     if store.abilities().sees_death {
-        (scenario(store).paced(LeasePace::PATIENT), PROMPTLY)
+        (scenario(store).with_timing(TestTiming::PATIENT), PROMPTLY)
     } else {
-        (scenario(store).paced(LeasePace::SHORT), LeasePace::SHORT.max_failover(6) + PROMPTLY)
+        (scenario(store).with_timing(TestTiming::SHORT), TestTiming::SHORT.max_failover(6) + PROMPTLY)
     }
 }
 

@@ -29,11 +29,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::pace::LeasePace;
-use tenure_testkit::place::TestPlace;
 use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::running_store::RunningStore;
 use tenure_testkit::scenario::Scenario;
 use tenure_testkit::stores::{Backend, StoreServer};
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker::WorkerStart;
 use tenure_testkit::{eventually, register, worker};
 
@@ -170,7 +170,7 @@ fn scenario(store: &dyn Backend) -> Scenario {
 
 /// A scenario on a store that the test keeps a hold on.
 fn scenario_at(server: impl StoreServer + 'static) -> Scenario {
-    Scenario::at(TestPlace::at(server), program())
+    Scenario::at(RunningStore::at(server), program())
 }
 
 fn program() -> &'static Path {
@@ -178,7 +178,7 @@ fn program() -> &'static Path {
 }
 
 /// A lease that outlasts what befalls a server for a few seconds, and renewals that come soon all the same.
-const PATIENT_ENOUGH: LeasePace = LeasePace::from_millis(9_000, 1_000, 300);
+const PATIENT_ENOUGH: TestTiming = TestTiming::from_millis(9_000, 1_000, 300);
 
 /// Checks that the first leader leads on, under its first term, with its first command.
 fn goes_on(scenario: &Scenario, first: &WorkerStart) {
@@ -199,7 +199,7 @@ fn renewals_since(scenario: &Scenario, since_ns: u64) -> usize {
 /// How long the work of a leader goes on whose lease the store has forgotten: until the next renewal is answered, and the
 /// grace is over.
 fn until_told(scenario: &Scenario) -> Duration {
-    let timing = scenario.pace().timing();
+    let timing = scenario.timing().validated();
     timing.renew_every() * 2 + timing.attempt_timeout() + timing.grace() + timing.reaction()
 }
 

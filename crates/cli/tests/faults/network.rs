@@ -7,11 +7,11 @@ use tenure::Client;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::{Backend, Detour};
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker::WorkerStart;
 
 use crate::scenario;
@@ -25,7 +25,7 @@ pub(crate) fn case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a
         detour.proxy.black_hole();
         detour.proxy.await_counts("a request that is lost", |counts| counts.requests.swallowed > 0);
     };
-    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&scenario, &scenario.store.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower(
@@ -33,7 +33,7 @@ pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_c
 ) {
     let scenario = scenario(store);
     let cut = |detour: &Detour| refuse(&detour.proxy);
-    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&scenario, &scenario.store.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 /// No proxy swallows anything here: the kernels at both ends of the connection hear nothing of each other.
@@ -41,7 +41,7 @@ pub(crate) fn case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_bac
     let scenario = scenario(store);
     let pull = |detour: &Detour| detour.elsewhere().cut().unwrap();
     let put_back = |detour: &Detour| detour.elsewhere().restore().unwrap();
-    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour_from_elsewhere(), LONG, pull, put_back);
+    is_replaced_and_comes_back(&scenario, &scenario.store.endpoint().detour_from_elsewhere(), LONG, pull, put_back);
 }
 
 /// Cuts off the leader alone, for longer than its lease lasts.
@@ -70,8 +70,8 @@ fn is_replaced_and_comes_back(
 
 pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &dyn Backend) {
     for cut in [Proxy::black_hole, refuse] {
-        let scenario = scenario(store).paced(LeasePace::from_millis(9_000, 500, 300));
-        let detour = scenario.place.endpoint().detour();
+        let scenario = scenario(store).with_timing(TestTiming::from_millis(9_000, 500, 300));
+        let detour = scenario.store.endpoint().detour();
         let (_leader, first) = leader_by(&scenario, &detour);
         let _next = follower(&scenario, "b");
         let renewals =
@@ -93,7 +93,7 @@ pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &
             continue;
         }
         // Longer than the rest of a lease that was not renewed.
-        assert!(!worker.ends_within(scenario.pace().more_than_a_lease()), "{:#?}", scenario.events());
+        assert!(!worker.ends_within(scenario.timing().more_than_a_lease()), "{:#?}", scenario.events());
         assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &first.term.into()));
         assert_eq!(scenario.journal().starts(), 1);
         scenario.judge();
@@ -103,7 +103,7 @@ pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &
 /// The campaign is executed when the one who sent it has given up, and is answered when the lease has run out.
 pub(crate) fn case_34_a_grant_that_is_heard_of_too_late_is_not_used(store: &dyn Backend) {
     let scenario = scenario(store);
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let mut leader = scenario.candidate("a");
     let first = scenario.next_start();
     let late = scenario.candidate_by(&detour, "late");
@@ -121,10 +121,10 @@ pub(crate) fn case_34_a_grant_that_is_heard_of_too_late_is_not_used(store: &dyn 
     let second = scenario.next_start();
     assert_eq!(second.candidate, "b", "somebody worked under a grant that was not answered");
     assert!(first.term < ghost && ghost < second.term, "{ghost} between {first:?} and {second:?}");
-    within_ns("leadership behind a grant unheard", granted_ns, second.boot_ns, scenario.pace().max_failover(2));
+    within_ns("leadership behind a grant unheard", granted_ns, second.boot_ns, scenario.timing().max_failover(2));
     detour.proxy.heal();
     while late.event("observed")["leader"] != "b" {}
-    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.timing().more_than_a_lease()));
     assert_eq!(scenario.journal().starts(), 2);
     scenario.judge();
 }
@@ -132,7 +132,7 @@ pub(crate) fn case_34_a_grant_that_is_heard_of_too_late_is_not_used(store: &dyn 
 /// Renewals are done, and confirmed when the next ones are under way.
 pub(crate) fn case_35_renewals_that_are_answered_too_late_extend_nothing(store: &dyn Backend) {
     let scenario = scenario(store);
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let (late, first) = leader_by(&scenario, &detour);
     let _next = follower(&scenario, "b");
     let delayed_ns = boot_ns();
@@ -142,16 +142,16 @@ pub(crate) fn case_35_renewals_that_are_answered_too_late_extend_nothing(store: 
     let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("work on late answers", delayed_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("work on late answers", delayed_ns, last_seen_ns, scenario.timing().validated().hold());
     detour.proxy.heal();
     scenario.judge();
 }
 
 /// The store grants, and its answer is lost with the connection. The next attempt finds the grant again.
 pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    let scenario = scenario(store).with_timing(TestTiming::PATIENT);
     assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store knows its scripts");
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_millis(600)));
     // Looked at from here: a command that looks may take longer than the answer.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -169,7 +169,7 @@ pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_l
     let first = scenario.next_start();
     // On a busy machine the answer may have come after all. Where the session is the lease, that leadership ended with it.
     while candidate.event("elected")["term"].as_u64().unwrap() != first.term {}
-    within_ns("leadership after a lost answer", healed_ns, first.boot_ns, LeasePace::SHORT.max_failover(2));
+    within_ns("leadership after a lost answer", healed_ns, first.boot_ns, TestTiming::SHORT.max_failover(2));
     if !store.abilities().by_session {
         let history = scenario.json(&["history", ELECTION, "--json"]);
         let grants = history.as_array().unwrap().iter().filter(|change| change["event"] == "elected");
@@ -181,7 +181,7 @@ pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_l
 /// The store takes 10 s for each answer to one candidate. It steps down, does not pile up requests, and recovers.
 pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers(store: &dyn Backend) {
     let scenario = scenario(store);
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let slow = |detour: &Detour| detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_secs(10)));
     let outage = Duration::from_secs(12);
     is_replaced_and_comes_back(&scenario, &detour, outage, slow, |detour| {
@@ -195,25 +195,25 @@ pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_dow
 /// What the leader asks for is done, and it never hears of it. Its renewals must not keep others out for ever.
 pub(crate) fn case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out(store: &dyn Backend) {
     let scenario = scenario(store);
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let deafen = |detour: &Detour| {
         detour.proxy.inject(Direction::Replies, ProxyFault::Swallow);
         detour.proxy.await_counts("an answer that is lost", |counts| counts.replies.swallowed > 0);
     };
-    let outage = scenario.pace().timing().ttl() * 2;
+    let outage = scenario.timing().validated().ttl() * 2;
     is_replaced_and_comes_back(&scenario, &detour, outage, deafen, |detour| detour.proxy.heal());
 }
 
 /// Up and down five times a second: everything arrives, some of it late.
 pub(crate) fn case_40_a_flapping_link_changes_leaders_at_most_once_a_lease(store: &dyn Backend) {
     let scenario = scenario(store);
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let (_leader, _) = leader_by(&scenario, &detour);
     let next = follower(&scenario, "b");
     let pause = Duration::from_millis(200);
     detour.proxy.flap(pause, pause);
     let leases = 4;
-    assert!(!next.running.process.ends_within(scenario.pace().timing().ttl() * leases));
+    assert!(!next.running.process.ends_within(scenario.timing().validated().ttl() * leases));
     let outages = detour.proxy.counts().outages;
     assert!(outages > 10, "the link was down only {outages} times");
     detour.proxy.heal();
@@ -248,8 +248,8 @@ fn replaced(scenario: &Scenario, cut_off: &CandidateProcess, first: &WorkerStart
     let is_told = lost["reason"] == "expired" || (lost["reason"] == "revoked" && by_session);
     assert!(is_told && lost["term"] == first.term, "{lost}");
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("work after the cut", cut_ns, last_seen_ns, scenario.pace().timing().hold());
-    within_ns("takeover after the cut", cut_ns, second.boot_ns, scenario.pace().max_failover(2));
+    within_ns("work after the cut", cut_ns, last_seen_ns, scenario.timing().validated().hold());
+    within_ns("takeover after the cut", cut_ns, second.boot_ns, scenario.timing().max_failover(2));
     second
 }
 

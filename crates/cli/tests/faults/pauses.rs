@@ -5,10 +5,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::{ProcessHandle, Victim, signal_all};
 use tenure_testkit::register::{self, REGISTERS, Registers};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::scenario;
 
@@ -33,10 +33,10 @@ pub(crate) fn case_01_a_stopped_leader_wakes_up_leading_nothing_and_only_a_fence
     signal_all([&stopped.running.process, &guard.0, &writer.0], Signal::STOP);
 
     let elected = next.event("elected");
-    within_ns("takeover from a stopped leader", stopped_ns, ns(&elected), scenario.pace().max_failover(2));
+    within_ns("takeover from a stopped leader", stopped_ns, ns(&elected), scenario.timing().max_failover(2));
     registers.let_write("b");
     scenario.words.find("what b wrote", |line| (line == "wrote b true").then_some(()));
-    let three_leases = scenario.pace().timing().ttl() * 3;
+    let three_leases = scenario.timing().validated().ttl() * 3;
     assert!(!next.running.process.ends_within(three_leases.saturating_sub(since(stopped_ns))));
 
     registers.let_write("a");
@@ -58,18 +58,18 @@ pub(crate) fn case_01_a_stopped_leader_wakes_up_leading_nothing_and_only_a_fence
 
 pub(crate) fn case_02_a_leader_that_is_stopped_for_half_a_lease_goes_on_leading(store: &dyn Backend) {
     // So long a lease that a busy machine, too, resumes it in time.
-    let scenario = scenario(store).paced(LeasePace::from_millis(8_000, 500, 300));
+    let scenario = scenario(store).with_timing(TestTiming::from_millis(8_000, 500, 300));
     let leader = scenario.candidate("a");
     let worker = ProcessHandle::open(scenario.next_start().pid);
     let stand_by = scenario.candidate("b");
     stand_by.stands_by();
-    let half = scenario.pace().timing().ttl() / 2;
+    let half = scenario.timing().validated().ttl() / 2;
     leader.signal(Signal::STOP);
     // Waits because only time tells a stop of half a lease from none at all.
     assert!(!worker.ends_within(half));
     leader.signal(Signal::CONT);
     // Longer than the rest of the lease that ran when it was stopped.
-    assert!(!worker.ends_within(scenario.pace().more_than_a_lease() - half));
+    assert!(!worker.ends_within(scenario.timing().more_than_a_lease() - half));
     assert_eq!(scenario.journal().starts(), 1);
     assert!(scenario.events().iter().all(|event| event["event"] != "lost"), "{:#?}", scenario.events());
 }
@@ -88,7 +88,7 @@ pub(crate) fn case_04_the_command_of_a_stopped_supervisor_is_dead_before_the_nex
     assert_eq!(second.candidate, "b");
     assert!(worker.is_dead());
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("life after its supervisor", stopped_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("life after its supervisor", stopped_ns, last_seen_ns, scenario.timing().validated().hold());
     scenario.journal().assert_disjoint();
 
     stopped.signal(Signal::CONT);
@@ -104,7 +104,7 @@ pub(crate) fn case_04_the_command_of_a_stopped_supervisor_is_dead_before_the_nex
 }
 
 pub(crate) fn case_04_a_supervisor_that_is_stopped_again_and_again_always_leads_again(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LeasePace::from_millis(500, 83, 50));
+    let scenario = scenario(store).with_timing(TestTiming::from_millis(500, 83, 50));
     let mut candidate = scenario.candidate("a");
     let mut worker = ProcessHandle::open(scenario.next_start().pid);
     for _ in 0..8 {

@@ -6,18 +6,18 @@ use std::rc::Rc;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, APP_PASSWORD, PostgresOptions, PostgresServer, Standby};
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::two_candidates::refused;
 use crate::{assert_terms_never_fall, goes_on, renewals_since, scenario_at, until_told};
 
 /// A lease that outlasts any failover, so that it is the new primary that ends it.
-const LONG: LeasePace = LeasePace::from_millis(60_000, 1_000, 300);
+const LONG: TestTiming = TestTiming::from_millis(60_000, 1_000, 300);
 
 /// A primary and its standby. Candidates know both.
 struct PrimaryAndStandby {
@@ -55,7 +55,7 @@ impl StoreServer for PrimaryAndStandby {
 /// timeline.
 pub(crate) fn case_45_after_a_failover_that_forgets_terms_grow_and_two_lead_no_longer_than_admitted() {
     let servers = Rc::new(PrimaryAndStandby::start());
-    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    let scenario = scenario_at(Rc::clone(&servers)).with_timing(LONG);
     assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "a term that is not forgotten");
     servers.standby.await_all_of(&servers.primary);
     servers.standby.cut();
@@ -86,7 +86,7 @@ pub(crate) fn case_45_a_failover_to_a_synchronous_standby_costs_nothing() {
     servers.primary.sql("SELECT pg_reload_conf()");
     let is_synchronous = || servers.primary.sql("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'").len() == 1;
     eventually("a standby that confirms", is_synchronous);
-    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    let scenario = scenario_at(Rc::clone(&servers)).with_timing(LONG);
     let _leader = scenario.candidate("a");
     let first = scenario.next_start();
     let next = scenario.candidate("b");
@@ -99,7 +99,7 @@ pub(crate) fn case_45_a_failover_to_a_synchronous_standby_costs_nothing() {
 /// Candidates name the old primary first, and it takes writes: it is told from its successor by its timeline alone.
 pub(crate) fn case_45_an_old_primary_that_comes_back_as_it_was_leads_nobody() {
     let servers = Rc::new(PrimaryAndStandby::start());
-    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    let scenario = scenario_at(Rc::clone(&servers)).with_timing(LONG);
     let _leader = scenario.candidate("a");
     let first = scenario.next_start();
     servers.standby.await_all_of(&servers.primary);

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, PostgresOptions, StopMode};
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::two_candidates::TwoCandidates;
@@ -28,19 +28,19 @@ pub(crate) fn case_44_a_restart_of_any_kind_costs_nothing() {
 
 /// A lease that nobody could renew runs out when it would have: the server counts no pause.
 pub(crate) fn case_44_a_lease_goes_on_running_out_while_the_server_is_away() {
-    let candidates = TwoCandidates::paced(STORE.serve(PostgresOptions::default()), LeasePace::SHORT);
+    let candidates = TwoCandidates::with_timing(STORE.serve(PostgresOptions::default()), TestTiming::SHORT);
     candidates.server.kill();
     let killed_ns = boot_ns();
     assert_eq!(candidates.leader.event("lost")["reason"], "expired");
     let last_seen_ns = candidates.scenario.journal().last_seen_ns(candidates.first.pid);
-    within_ns("work without a server", killed_ns, last_seen_ns, candidates.scenario.pace().timing().hold());
+    within_ns("work without a server", killed_ns, last_seen_ns, candidates.scenario.timing().validated().hold());
     // Waits because the server is to be away for longer than the lease lasts.
-    assert!(!candidates.next.running.process.ends_within(candidates.scenario.pace().more_than_a_lease()));
+    assert!(!candidates.next.running.process.ends_within(candidates.scenario.timing().more_than_a_lease()));
     candidates.server.restart();
     let restarted_ns = boot_ns();
     let second = candidates.scenario.next_start();
     assert!(second.term > candidates.first.term);
-    within_ns("leadership after a restart", restarted_ns, second.boot_ns, candidates.scenario.pace().max_failover(2));
+    within_ns("leadership after a restart", restarted_ns, second.boot_ns, candidates.scenario.timing().max_failover(2));
     candidates.scenario.judge();
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn case_44_a_grant_outlives_a_kill_of_the_server_although_the_role_co
     server.sql(&format!("ALTER ROLE {APP} SET synchronous_commit = off"));
     server.sql("CREATE TABLE control (round integer)");
     // Nobody renews before the kill, so the grant is the last thing that was confirmed.
-    let scenario = scenario_at(Rc::clone(&server)).paced(LeasePace::PATIENT);
+    let scenario = scenario_at(Rc::clone(&server)).with_timing(TestTiming::PATIENT);
     let mut kept_controls = 0;
     for round in 0..3 {
         let mut leader = scenario.candidate(&format!("leader-{round}"));

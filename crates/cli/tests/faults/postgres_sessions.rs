@@ -6,12 +6,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, PgBouncer, PoolMode, PostgresOptions, PostgresServer, SqlError, SqlSession};
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::proxy::{Direction, ProxyFault};
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::two_candidates::{TwoCandidates, refused};
@@ -22,7 +22,7 @@ use crate::{goes_on, renewals_since, scenario_at};
 pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone() {
     let server = Rc::new(STORE.serve(PostgresOptions::default()));
     let scenario = scenario_at(Rc::clone(&server));
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let leader = scenario.candidate_by(&detour, "a");
     let first = scenario.next_start();
     let now_ns = boot_ns();
@@ -33,12 +33,12 @@ pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gon
     server.sql("UPDATE tenure.election SET nonce = gen_random_uuid()");
     let worker = ProcessHandle::open(first.pid);
     assert!(
-        worker.ends_within(scenario.pace().more_than_a_lease()),
+        worker.ends_within(scenario.timing().more_than_a_lease()),
         "it leads on without a lease: {:#?}",
         scenario.events()
     );
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("work on repeated answers", repeated_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("work on repeated answers", repeated_ns, last_seen_ns, scenario.timing().validated().hold());
     assert_eq!(leader.event("lost")["term"], first.term);
     detour.proxy.heal();
     assert!(scenario.next_start().term > first.term, "it does not recover");
@@ -49,7 +49,7 @@ pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gon
 pub(crate) fn case_36_answers_that_come_twice_end_a_connection_and_no_leadership() {
     let candidates = TwoCandidates::on(STORE.serve(PostgresOptions::default()));
     let scenario = &candidates.scenario;
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let mut leader = candidates.leader;
     leader.signal(Signal::TERM);
     assert_eq!((leader.code(), scenario.next_start().candidate.as_str()), (143, "b"));
@@ -75,7 +75,7 @@ pub(crate) fn case_36_answers_that_come_twice_end_a_connection_and_no_leadership
 pub(crate) fn case_47_behind_a_pooler_of_transactions_elections_work_and_a_warning_is_given_once() {
     let server = STORE.serve(PostgresOptions::default());
     let TwoCandidates { scenario, mut leader, next, .. } =
-        TwoCandidates::paced(PgBouncer::start(&server, PoolMode::Transaction, 2), LeasePace::PATIENT);
+        TwoCandidates::with_timing(PgBouncer::start(&server, PoolMode::Transaction, 2), TestTiming::PATIENT);
     let warning = "notifications do not arrive";
     let warnings = |lines: &[String]| lines.iter().filter(|line| line.contains(warning)).count();
     eventually("the warning", || warnings(&next.running.stderr().record().lines()) > 0);
@@ -130,20 +130,20 @@ pub(crate) fn case_56_notifications_that_cannot_be_sent_cost_time_and_nothing_el
     assert_eq!(candidates.leader.code(), 143);
     let second = candidates.scenario.next_start();
     assert_eq!(second.candidate, "b");
-    within_ns("hand-over untold", resigned_ns, second.boot_ns, candidates.scenario.pace().max_failover(2));
+    within_ns("hand-over untold", resigned_ns, second.boot_ns, candidates.scenario.timing().max_failover(2));
     let third = candidates.scenario.candidate("c");
     third.stands_by();
     let asked_ns = boot_ns();
     assert_eq!(candidates.scenario.finish(["resign", ELECTION]).code, Some(0));
     let start = candidates.scenario.next_start();
     assert!(start.term > second.term, "{start:?} after {second:?}");
-    within_ns("hand-over on request", asked_ns, start.boot_ns, candidates.scenario.pace().max_failover(3));
+    within_ns("hand-over on request", asked_ns, start.boot_ns, candidates.scenario.timing().max_failover(3));
     candidates.scenario.judge();
 }
 
 /// A lease that nobody is told of would last longer than any test.
 pub(crate) fn case_57_long_and_odd_names_get_through_channels_and_payloads() {
-    let scenario = scenario_at(STORE.serve(PostgresOptions::default())).paced(LeasePace::PATIENT);
+    let scenario = scenario_at(STORE.serve(PostgresOptions::default())).with_timing(TestTiming::PATIENT);
     let odd = "\"q\" 'a' \\ ;-- $1 {schema} %s {0} é 漢 🦀 \u{202e}|";
     let names = [odd.to_owned() + &"x".repeat(200 - odd.len()), "🦀".repeat(50), "a".repeat(200)];
     for name in &names {
@@ -157,7 +157,7 @@ pub(crate) fn case_57_long_and_odd_names_get_through_channels_and_payloads() {
         let second = next.event("elected");
         assert!(second["term"].as_u64() > first["term"].as_u64(), "{second} after {first}");
         let elected_ns = second["boot_ns"].as_u64().unwrap();
-        within_ns("hand-over", asked_ns, elected_ns, LeasePace::SHORT.max_failover(2));
+        within_ns("hand-over", asked_ns, elected_ns, TestTiming::SHORT.max_failover(2));
     }
     scenario.judge();
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{
     APP, APP_PASSWORD, PgBouncer, PoolMode, PostgresOptions, PostgresServer, ROLE, SqlSession,
 };
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::two_candidates::{TwoCandidates, refused};
@@ -40,7 +40,7 @@ pub(crate) fn case_49_timeouts_of_the_role_and_the_database_are_not_ours() {
 
 /// The leader cannot renew, and says so now and then; it stops when its lease ends, and leads again when it can.
 pub(crate) fn case_51_a_database_that_takes_no_writes_ends_leadership_until_it_does() {
-    let candidates = TwoCandidates::paced(STORE.serve(PostgresOptions::default()), LeasePace::SHORT);
+    let candidates = TwoCandidates::with_timing(STORE.serve(PostgresOptions::default()), TestTiming::SHORT);
     candidates.server.sql("ALTER SYSTEM SET default_transaction_read_only = on");
     candidates.server.sql("SELECT pg_reload_conf()");
     candidates.leader_is_refused("25006");

@@ -7,12 +7,12 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::proxy::{Direction, ProxyFault};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Redis;
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker::WorkerStart;
 
 use crate::{PATIENT_ENOUGH, goes_on, renewals_since, scenario, scenario_at, until_told};
@@ -65,7 +65,7 @@ fn is_succeeded(scenario: &Scenario, first: &WorkerStart, forgotten_ns: u64) -> 
 
 pub(crate) fn case_62_a_restart_with_persistence_costs_nothing() {
     let server = Rc::new(RedisServer::start_with(RedisOptions::default().persistent()));
-    let scenario = scenario_at(Rc::clone(&server)).paced(PATIENT_ENOUGH);
+    let scenario = scenario_at(Rc::clone(&server)).with_timing(PATIENT_ENOUGH);
     let _leader = scenario.candidate("a");
     let first = scenario.next_start();
     let next = scenario.candidate("b");
@@ -90,14 +90,14 @@ pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
     let killed_ns = boot_ns();
     assert_eq!(leader.event("lost")["reason"], "expired");
     // Waits because the server is to be away for longer than the lease lasts.
-    assert!(!next.running.process.ends_within(LeasePace::SHORT.more_than_a_lease()));
+    assert!(!next.running.process.ends_within(TestTiming::SHORT.more_than_a_lease()));
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("work without a server", killed_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("work without a server", killed_ns, last_seen_ns, scenario.timing().validated().hold());
     let restarted_ns = boot_ns();
     server.restart();
     let second = scenario.next_start();
     assert!(second.term > first.term);
-    within_ns("leadership after a restart", restarted_ns, second.boot_ns, scenario.pace().max_failover(2));
+    within_ns("leadership after a restart", restarted_ns, second.boot_ns, scenario.timing().max_failover(2));
     scenario.judge();
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
 pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice() {
     let scenario = scenario(&Redis);
     let [detour, next_detour] = [(); 2].map(|()| {
-        let detour = scenario.place.endpoint().detour();
+        let detour = scenario.store.endpoint().detour();
         detour.proxy.inject(Direction::Replies, ProxyFault::Duplicate);
         detour
     });
@@ -114,13 +114,13 @@ pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice() {
     let next = scenario.candidate_by(&next_detour, "b");
     next.stands_by();
     let worker = ProcessHandle::open(first.pid);
-    assert!(!worker.ends_within(scenario.pace().more_than_a_lease() * 2), "{:#?}", scenario.events());
+    assert!(!worker.ends_within(scenario.timing().more_than_a_lease() * 2), "{:#?}", scenario.events());
     assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &first.term.into()));
     let asked_ns = boot_ns();
     leader.signal(Signal::TERM);
     let second = scenario.next_start();
     assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
-    within_ns("hand-over", asked_ns, second.boot_ns, scenario.pace().max_failover(2));
+    within_ns("hand-over", asked_ns, second.boot_ns, scenario.timing().max_failover(2));
     // Taken away behind its back: an answer from before must not hide it.
     assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
     next.event("lost");
@@ -133,7 +133,7 @@ pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice() {
 pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone() {
     let server = Rc::new(RedisServer::start());
     let scenario = scenario_at(Rc::clone(&server));
-    let detour = scenario.place.endpoint().detour();
+    let detour = scenario.store.endpoint().detour();
     let leader = scenario.candidate_by(&detour, "a");
     let first = scenario.next_start();
     let now_ns = boot_ns();
@@ -144,12 +144,12 @@ pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gon
     drop(server.command(&["FLUSHALL"]));
     let worker = ProcessHandle::open(first.pid);
     assert!(
-        worker.ends_within(scenario.pace().more_than_a_lease()),
+        worker.ends_within(scenario.timing().more_than_a_lease()),
         "it leads on without a lease: {:#?}",
         scenario.events()
     );
     let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
-    within_ns("work on repeated answers", repeated_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("work on repeated answers", repeated_ns, last_seen_ns, scenario.timing().validated().hold());
     assert_eq!(leader.event("lost")["term"], first.term);
     detour.proxy.heal();
     assert!(scenario.next_start().term > first.term, "it does not recover");
@@ -160,7 +160,7 @@ pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gon
 /// longer than any test.
 pub(crate) fn case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_the_same() {
     let server = Rc::new(RedisServer::start());
-    let scenario = scenario_at(Rc::clone(&server)).paced(LeasePace::PATIENT);
+    let scenario = scenario_at(Rc::clone(&server)).with_timing(TestTiming::PATIENT);
     let mut leader = scenario.candidate("a");
     let _first = scenario.next_start();
     let next = scenario.candidate("b");
@@ -172,6 +172,6 @@ pub(crate) fn case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_
     leader.signal(Signal::TERM);
     let second = scenario.next_start();
     assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
-    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, LeasePace::SHORT.max_failover(2));
+    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, TestTiming::SHORT.max_failover(2));
     scenario.judge();
 }

@@ -6,10 +6,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::{Paused, ProcessHandle};
 use tenure_testkit::redis::{RedisCluster, RedisServer, SentinelGroup};
 use tenure_testkit::scenario::Scenario;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::{PATIENT_ENOUGH, assert_terms_never_fall, goes_on, renewals_since, scenario_at, until_told};
 
@@ -31,7 +31,7 @@ pub(crate) fn case_64_when_the_primary_is_paused_and_resumed_terms_grow_and_two_
 /// Replicas follow asynchronously, so a grant may be forgotten: then the leader is told by its next renewal.
 fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
     let servers = Rc::new(SentinelGroup::start());
-    let scenario = scenario_at(Rc::clone(&servers)).paced(PATIENT_ENOUGH);
+    let scenario = scenario_at(Rc::clone(&servers)).with_timing(PATIENT_ENOUGH);
     let candidates = [("a", scenario.candidate("a")), ("b", scenario.candidate("b"))];
     let first = scenario.next_start();
     let primary = servers.primary();
@@ -42,7 +42,7 @@ fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
     drop(paused);
     // Longer than any lease lasts that was not renewed since.
     let replaced_ns = boot_ns();
-    assert!(!candidates[0].1.running.process.ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!candidates[0].1.running.process.ends_within(scenario.timing().more_than_a_lease()));
     eventually("renewals at the new primary", || renewals_since(&scenario, replaced_ns) > 0);
     let starts = scenario.journal().starts();
     println!("{} changes of leaders by a failover", starts - 1);
@@ -62,7 +62,7 @@ fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
 pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_lead_until_the_next_renewal() {
     let servers = Rc::new(SentinelGroup::start());
     // The lease outlasts any failover, so that it is the new primary that ends it.
-    let scenario = scenario_at(Rc::clone(&servers)).paced(LeasePace::from_millis(60_000, 1_000, 300));
+    let scenario = scenario_at(Rc::clone(&servers)).with_timing(TestTiming::from_millis(60_000, 1_000, 300));
     let primary = servers.primary();
     let replicas = servers.nodes().iter().filter(|node| node.port() != primary.port());
     let paused: Vec<Paused> = replicas.map(RedisServer::pause).collect();
@@ -88,7 +88,7 @@ pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_le
 /// Key by key, while the leader renews: halfway a script finds some of its keys here and some there.
 pub(crate) fn case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothing() {
     let cluster = Rc::new(RedisCluster::start());
-    let scenario = scenario_at(Rc::clone(&cluster)).paced(PATIENT_ENOUGH);
+    let scenario = scenario_at(Rc::clone(&cluster)).with_timing(PATIENT_ENOUGH);
     let _leader = scenario.candidate("a");
     let first = scenario.next_start();
     let next = scenario.candidate("b");

@@ -5,19 +5,19 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::scenario::{ELECTION, Scenario, sh};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::scenario;
 
 /// The store has the campaign and does not answer; when it does, nobody is there who would lead.
 pub(crate) fn case_15_asked_to_end_during_a_campaign_it_leaves_no_lease_behind(store: &dyn Backend) {
     // A lease that is left behind would last longer than any test.
-    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    let scenario = scenario(store).with_timing(TestTiming::PATIENT);
     assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store is made");
-    let stalled = scenario.place.stall();
+    let stalled = scenario.store.stall();
     let mut asked = scenario.candidate_with("a", &["--log", "tenure=trace"], &[]);
     asked.running.stderr().find("the campaign", |line| line.contains("campaigns sent").then_some(()));
     asked.signal(Signal::TERM);
@@ -48,7 +48,7 @@ pub(crate) fn case_16_a_leader_asked_to_end_stops_its_command_resigns_and_says_b
 }
 
 pub(crate) fn case_16_the_next_command_starts_only_after_one_that_takes_its_time_to_end(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    let scenario = scenario(store).with_timing(TestTiming::PATIENT);
     // The shell is asked to end, and lets the worker live for a while.
     let slowly = "\"$@\" & trap 'sleep 0.3; kill -KILL $!; exit 0' TERM; wait";
     let mut leader = scenario.candidate_with("a", &[], &["sh", "-c", &format!("trap '' TERM; {slowly}"), "sh"]);
@@ -61,7 +61,7 @@ pub(crate) fn case_16_the_next_command_starts_only_after_one_that_takes_its_time
     assert_eq!(second.candidate, "b");
     assert!(worker.is_dead());
     assert!(second.boot_ns - asked_ns >= 300_000_000, "the old command was not waited for");
-    within_ns("hand-over with 0.3 s of tidying up", asked_ns, second.boot_ns, LeasePace::SHORT.max_failover(2));
+    within_ns("hand-over with 0.3 s of tidying up", asked_ns, second.boot_ns, TestTiming::SHORT.max_failover(2));
     assert_eq!(leader.code(), 143);
     scenario.judge();
 }
@@ -76,7 +76,7 @@ fn ready(scenario: &Scenario) -> ProcessHandle {
 }
 
 pub(crate) fn case_17_asked_a_second_time_it_does_not_wait_for_the_command(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    let scenario = scenario(store).with_timing(TestTiming::PATIENT);
     let mut leader = scenario.candidate_running("a", &[], &sh(DEAF));
     let command = ready(&scenario);
     leader.signal(Signal::TERM);
@@ -107,7 +107,7 @@ pub(crate) fn case_22_a_command_that_ignores_sigterm_is_killed_before_the_next_o
     assert!(ProcessHandle::open(start.pid).is_dead());
     let last_seen_ns = scenario.journal().last_seen_ns(start.pid);
     // It is killed when its grace is over, or when the trust is, which has just been renewed: whichever is first.
-    within_ns("life after SIGTERM", asked_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("life after SIGTERM", asked_ns, last_seen_ns, scenario.timing().validated().hold());
     assert_eq!(leader.code(), 143);
     scenario.judge();
 }

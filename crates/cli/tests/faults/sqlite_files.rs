@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::scenario::Scenario;
 use tenure_testkit::stores::Sqlite;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::scenario;
 
 /// Leases that no test could wait out: whoever leads next was not waiting for them.
 pub(crate) fn case_72_a_file_that_is_deleted_under_a_leader_costs_a_moment_and_makes_no_second_leader() {
-    let scenario = scenario(&Sqlite).paced(LeasePace::PATIENT);
+    let scenario = scenario(&Sqlite).with_timing(TestTiming::PATIENT);
     let _first = scenario.candidate("a");
     let mut leader = scenario.next_start();
     let second = scenario.candidate("b");
@@ -27,7 +27,7 @@ pub(crate) fn case_72_a_file_that_is_deleted_under_a_leader_costs_a_moment_and_m
             "a new leader after the file was deleted",
             deleted_ns,
             next.boot_ns,
-            LeasePace::SHORT.max_failover(2),
+            TestTiming::SHORT.max_failover(2),
         );
         assert!(next.term > leader.term, "{next:?} after {leader:?}");
         assert!(ProcessHandle::open(leader.pid).is_dead());
@@ -55,7 +55,7 @@ pub(crate) fn case_72_a_leader_that_is_stopped_when_its_file_is_deleted_keeps_ot
 
 /// Nothing is left that could keep others out, but the leader knows at once.
 pub(crate) fn case_72_when_everything_is_deleted_two_lead_for_no_longer_than_it_takes_to_notice() {
-    let scenario = scenario(&Sqlite).paced(LeasePace::PATIENT);
+    let scenario = scenario(&Sqlite).with_timing(TestTiming::PATIENT);
     let _leader = scenario.candidate("a");
     let first = scenario.next_start();
     delete_all(&scenario);

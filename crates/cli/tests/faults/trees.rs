@@ -52,6 +52,6 @@ pub(crate) fn case_27_no_thread_that_ends_takes_the_command_along(store: &dyn Ba
     assert_eq!(guard.threads().len(), 1, "a thread that is not the only one may end before its process does");
     assert!(leader.running.process.threads().len() > 1, "there are no threads here that could end");
     // Longer than a lease lives that is not renewed, and than any thread for one task.
-    assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!worker.ends_within(scenario.timing().more_than_a_lease()));
     assert_eq!(scenario.journal().starts(), 1);
 }

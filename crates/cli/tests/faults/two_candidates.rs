@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 use tenure_testkit::candidate::CandidateProcess;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::Scenario;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker::WorkerStart;
 
 use crate::{PATIENT_ENOUGH, goes_on, scenario_at};
@@ -24,13 +24,13 @@ pub(crate) struct TwoCandidates<S> {
 impl<S: StoreServer + 'static> TwoCandidates<S> {
     /// With leases that outlast what befalls the server for a few seconds.
     pub(crate) fn on(server: S) -> Self {
-        Self::paced(server, PATIENT_ENOUGH)
+        Self::with_timing(server, PATIENT_ENOUGH)
     }
 
-    /// With leases of this pace.
-    pub(crate) fn paced(server: S, pace: LeasePace) -> Self {
+    /// With leases of these durations.
+    pub(crate) fn with_timing(server: S, timing: TestTiming) -> Self {
         let server = Rc::new(server);
-        let scenario = scenario_at(Rc::clone(&server)).paced(pace);
+        let scenario = scenario_at(Rc::clone(&server)).with_timing(timing);
         let leader = scenario.candidate("a");
         let first = scenario.next_start();
         let next = scenario.candidate("b");

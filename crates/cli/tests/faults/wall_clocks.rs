@@ -5,10 +5,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::candidate::CandidateProcess;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::wall_clock::FakeWallClock;
 use tenure_testkit::worker;
 
@@ -16,12 +16,12 @@ use crate::{scenario, until_told};
 
 const HOUR_S: i64 = 3_600;
 /// Nobody may lose a lease, or his turn, because the machine is busy: there is more time for each answer.
-const UNHURRIED: LeasePace = LeasePace::from_millis(6_000, 1_000, 300);
+const UNHURRIED: TestTiming = TestTiming::from_millis(6_000, 1_000, 300);
 
 /// The clock of one candidate jumps while it leads, and back while it stands by. The other one's is right.
 pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backend) {
     for jump_s in [HOUR_S, -HOUR_S] {
-        let scenario = scenario(store).paced(UNHURRIED);
+        let scenario = scenario(store).with_timing(UNHURRIED);
         // Its own: that of the store stays true.
         let clock = FakeWallClock::at(scenario.path("clock-of-a"));
         let mut jumpy = under(&clock, &scenario, "a");
@@ -31,7 +31,7 @@ pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backe
         steady.stands_by();
         clock.jump_to(jump_s);
         // Longer than a lease lives that is not renewed.
-        assert!(!ProcessHandle::open(first.pid).ends_within(scenario.pace().more_than_a_lease()));
+        assert!(!ProcessHandle::open(first.pid).ends_within(scenario.timing().more_than_a_lease()));
         assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
         assert_jump(&elected, &jumpy.event("lost"), jump_s);
 
@@ -39,12 +39,12 @@ pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backe
         assert_eq!(second.candidate, "b");
         jumpy.stands_by();
         clock.jump_to(0);
-        assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
+        assert!(!ProcessHandle::open(second.pid).ends_within(scenario.timing().more_than_a_lease()));
         let asked_ns = boot_ns();
         steady.signal(Signal::TERM);
         let third = jumpy.event("elected");
         assert_jump(&elected, &third, 0);
-        within_ns("hand-over", asked_ns, third["boot_ns"].as_u64().unwrap(), scenario.pace().max_failover(2));
+        within_ns("hand-over", asked_ns, third["boot_ns"].as_u64().unwrap(), scenario.timing().max_failover(2));
         assert_eq!(scenario.next_start().candidate, "a");
         assert_eq!((scenario.journal().starts(), steady.code()), (3, 143));
         scenario.judge();
@@ -60,10 +60,10 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
     // What one that is set forward does to sessions is another case.
     let jumps = if abilities.trusts_wall_clock || abilities.by_session { &[-HOUR_S][..] } else { &[HOUR_S, -HOUR_S] };
     for &jump_s in jumps {
-        let scenario = scenario(store).paced(UNHURRIED);
+        let scenario = scenario(store).with_timing(UNHURRIED);
         let start = |id| {
             if store.abilities().embedded {
-                under(scenario.place.wall_clock(), &scenario, id)
+                under(scenario.store.wall_clock(), &scenario, id)
             } else {
                 scenario.candidate(id)
             }
@@ -73,14 +73,14 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
         let elected = leader.event("elected");
         let mut next = start("b");
         next.stands_by();
-        scenario.place.wall_clock().jump_to(jump_s);
+        scenario.store.wall_clock().jump_to(jump_s);
         let worker = ProcessHandle::open(first.pid);
-        assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+        assert!(!worker.ends_within(scenario.timing().more_than_a_lease()));
         assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &elected["term"]));
         let killed_ns = boot_ns();
         leader.signal(Signal::KILL);
         let taken = next.event("elected");
-        within_ns("takeover", killed_ns, taken["boot_ns"].as_u64().unwrap(), scenario.pace().max_failover(2));
+        within_ns("takeover", killed_ns, taken["boot_ns"].as_u64().unwrap(), scenario.timing().max_failover(2));
         if store.abilities().embedded {
             assert_jump(&elected, &taken, jump_s);
         }
@@ -101,11 +101,11 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_o
     next.stands_by();
     let killed_ns = boot_ns();
     leader.signal(Signal::KILL);
-    scenario.place.wall_clock().jump_to(-HOUR_S);
+    scenario.store.wall_clock().jump_to(-HOUR_S);
     let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
     assert!(second.term > first.term, "{second:?} after {first:?}");
-    within_ns("takeover", killed_ns, second.boot_ns, scenario.pace().max_failover(2) * 2);
+    within_ns("takeover", killed_ns, second.boot_ns, scenario.timing().max_failover(2) * 2);
     scenario.judge_crash(&[&worker]);
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_o
 pub(crate) fn case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all(store: &dyn Backend) {
     let scenario = scenario(store);
     let leader = if store.abilities().embedded {
-        under(scenario.place.wall_clock(), &scenario, "a")
+        under(scenario.store.wall_clock(), &scenario, "a")
     } else {
         scenario.candidate("a")
     };
@@ -122,10 +122,10 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_o
     let worker = ProcessHandle::open(first.pid);
     let next = scenario.candidate("b");
     next.stands_by();
-    scenario.place.wall_clock().jump_to(60);
+    scenario.store.wall_clock().jump_to(60);
     let jumped_ns = boot_ns();
     if !store.abilities().trusts_wall_clock {
-        let has_ended = worker.ends_within(scenario.pace().more_than_a_lease());
+        let has_ended = worker.ends_within(scenario.timing().more_than_a_lease());
         if has_ended && store.abilities().by_session {
             // The server may take the session for one that was silent for an hour, and ends it.
             assert_eq!(leader.event("lost")["reason"], "revoked");
@@ -144,7 +144,7 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_o
     let second = scenario.next_start();
     assert!(second.term > first.term, "{second:?} after {first:?}");
     // The clock is wrong for good now, and all is well: what counts is that it goes on.
-    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
+    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.timing().more_than_a_lease()));
     assert_eq!(scenario.journal().starts(), 2);
     scenario.judge();
 }

@@ -1,7 +1,7 @@
 //! Bends what is asked of the ledger of the reference store, and what it answers.
 
 use tenure::store::ledger::{
-    Act, Claim, Claimed, Finish, JOBS_MAX, JobOrder, JobReport, OpenJobs, Opened, RunOutcome, RunReport,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_JOBS, OpenJobs, Opened, RunOutcome, RunReport,
 };
 use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError, async_trait};
 use tenure::{JobName, Store};
@@ -27,7 +27,7 @@ impl Flawed {
         let opened = self.inner.open(&request).await?;
         if self.has(Flaw::OpensWhatFits) && opened == Opened::TooMany {
             let is_known = |job: &JobName| known.iter().any(|report| report.job == *job);
-            let mut room = JOBS_MAX - known.len();
+            let mut room = MAX_JOBS - known.len();
             request.jobs.retain(|open| {
                 let has_room = is_known(&open.job) || room > 0;
                 room -= usize::from(has_room && !is_known(&open.job));
@@ -35,20 +35,20 @@ impl Flawed {
             });
             self.inner.open(&request).await?;
         }
-        let Opened::Jobs(mut standings) = opened else { return Ok(opened) };
-        for (standing, open) in standings.iter_mut().zip(&request.jobs) {
+        let Opened::Jobs(mut opened) = opened else { return Ok(opened) };
+        for (opened, open) in opened.iter_mut().zip(&request.jobs) {
             match self.flaw() {
-                Some(Flaw::ForgetsInterruptedRuns) => standing.interrupted.clear(),
-                Some(Flaw::UnbegunTicksAreForgotten) => standing.unbegun.clear(),
+                Some(Flaw::ForgetsInterruptedRuns) => opened.interrupted.clear(),
+                Some(Flaw::UnbegunTicksAreForgotten) => opened.unbegun.clear(),
                 Some(Flaw::EndedRunsCountAsUnbegun) => {
                     let runs = self.runs_of(&request.key, &open.job).await;
                     let ended = runs.iter().rev().filter(|run| run.end.is_some() && run.term < request.term);
-                    standing.unbegun = ended.map(|run| run.tick).collect();
+                    opened.unbegun = ended.map(|run| run.tick).collect();
                 }
                 Some(_) | None => {}
             }
         }
-        Ok(Opened::Jobs(standings))
+        Ok(Opened::Jobs(opened))
     }
 
     async fn claim_one(&self, claim: &Claim) -> Result<Claimed, StoreError> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::election::timing::Timing;
 use crate::id::CandidateId;
 
-/// One participant of one election.
+/// A participant in one election.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    /// Its label.
+    /// The id, which is a label.
     pub id: CandidateId,
     /// Its durations.
     pub timing: Timing,
@@ -40,29 +40,29 @@ pub struct Priority(u8);
 impl Priority {
     /// The highest.
     pub const MAX: Self = Self(10);
-    /// How long each step below the highest waits on a vacancy. A few round trips of a slow store.
+    /// The wait on a vacancy for each step below the highest: a few round trips of a slow store.
     const STEP: Duration = Duration::from_millis(50);
 
-    /// A priority from 0 to 10.
+    /// Creates a priority from 0 to 10; `None` above that.
     #[must_use]
     pub const fn new(level: u8) -> Option<Self> {
         if level <= Self::MAX.0 { Some(Self(level)) } else { None }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn level(self) -> u8 {
         self.0
     }
 
-    /// The delay before campaigning on a vacancy.
+    /// Returns the delay before campaigning on a vacancy.
     #[must_use]
     pub fn delay(self) -> Duration {
         Self::STEP * u32::from(Self::MAX.0 - self.0)
     }
 }
 
-/// A number that is no priority.
+/// The error for a number that is not a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("priority {level} is out of range; use 0 to {max}", max = Priority::MAX.0)]
 pub struct PriorityError {

@@ -56,7 +56,7 @@ pub struct Unreleased {
     pub nonce: Nonce,
     /// Its term.
     pub term: Term,
-    /// Until when the leader may act under it.
+    /// The time in which the leader may act under it.
     pub trust: Trust,
     /// Whether [`Output::Lost`] was carried out for it.
     pub is_lost: bool,
@@ -64,7 +64,7 @@ pub struct Unreleased {
 
 /// The phase of a candidacy, as far as the caller needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum ElectorPhase {
     /// Not started.
     Idle,
     /// Wants to lead.
@@ -78,7 +78,7 @@ pub enum Standing {
 }
 
 impl Elector {
-    /// A candidate that does not stand yet.
+    /// Creates the elector of a candidate that has not started yet.
     #[must_use]
     pub fn new(candidate: Candidate) -> Self {
         Self { state: State::Idle, ctx: Context::new(candidate) }
@@ -147,7 +147,7 @@ impl Elector {
         };
     }
 
-    /// The next thing to do, or when to call again.
+    /// Returns the next thing to do, or when to call again.
     pub fn poll_output(&mut self) -> Output {
         self.ctx.next_output().unwrap_or_else(|| Output::Timeout(self.ctx.timers.next()))
     }
@@ -193,15 +193,15 @@ impl Elector {
         }
     }
 
-    /// The phase of the candidacy.
+    /// Returns the phase of the candidacy.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn phase(&self) -> ElectorPhase {
         match &self.state {
-            State::Idle => Standing::Idle,
-            State::Following(_) | State::Campaigning(_) => Standing::Following,
-            State::Leading(_) => Standing::Leading,
-            State::Draining(_) | State::Resigning(_) => Standing::Leaving,
-            State::Stopped => Standing::Stopped,
+            State::Idle => ElectorPhase::Idle,
+            State::Following(_) | State::Campaigning(_) => ElectorPhase::Following,
+            State::Leading(_) => ElectorPhase::Leading,
+            State::Draining(_) | State::Resigning(_) => ElectorPhase::Leaving,
+            State::Stopped => ElectorPhase::Stopped,
         }
     }
 
@@ -212,7 +212,7 @@ impl Elector {
         self.ctx.healthy
     }
 
-    /// What is fixed about this candidacy.
+    /// Returns what is fixed about this candidacy.
     #[must_use]
     pub fn candidate(&self) -> &Candidate {
         &self.ctx.candidate

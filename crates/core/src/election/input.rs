@@ -19,7 +19,7 @@ pub enum Input {
     Reply {
         /// The request that was answered.
         request: RequestId,
-        /// What came back.
+        /// The answer.
         reply: Reply,
     },
     /// Something may have changed in the store. May be late, lost, duplicated or wrong.
@@ -59,7 +59,7 @@ pub enum Reply {
     Resign(Result<(), WriteOutcome>),
 }
 
-/// What became of a campaign.
+/// The store's reply to a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CampaignReply {
     /// The lease is granted under this term, for a whole ttl from this request on. This also answers a campaign under
@@ -68,11 +68,11 @@ pub enum CampaignReply {
         /// The new term.
         term: Term,
     },
-    /// The lease is not to be had now.
+    /// The lease is not available now.
     Held(Held),
 }
 
-/// A lease in other hands.
+/// A lease that another candidate holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Held {
     /// The leader; `None` while the lease is reserved for a successor.
@@ -85,7 +85,7 @@ pub struct Held {
     pub rank: u32,
 }
 
-/// What became of a renewal.
+/// The store's reply to a renewal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RenewReply {
     /// The lease runs for another ttl.
@@ -93,7 +93,7 @@ pub enum RenewReply {
         /// Somebody asked the leader to hand over.
         handover: Option<Handover>,
     },
-    /// This candidate does not hold the lease any more.
+    /// This candidate no longer holds the lease.
     NotHolder {
         /// The term the store shows now, if it shows one.
         current: Option<Term>,
@@ -107,7 +107,7 @@ pub struct Handover {
     pub successor: Option<CandidateId>,
 }
 
-/// Why there is no answer, and so the outcome of the write.
+/// The outcome of a request that was not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WriteOutcome {
@@ -115,7 +115,7 @@ pub enum WriteOutcome {
     Refused,
     /// The request never left: nothing was written.
     NotSent,
-    /// Nobody knows. It counts as possibly written.
+    /// The outcome is unknown. It counts as possibly written.
     Unknown,
     /// The store was replaced by another one: its file was replaced, its data restored or flushed.
     Replaced,

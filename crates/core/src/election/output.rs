@@ -34,24 +34,24 @@ pub enum Output {
     Lost {
         /// The term that ended.
         term: Term,
-        /// Why.
+        /// The reason.
         reason: LossReason,
         /// When the work will be killed.
         kill_at: Instant,
     },
-    /// The work of this term has had its time: end it by force.
+    /// The grace of this term is over: end its work by force.
     KillWork {
         /// The term.
         term: Term,
     },
     /// Another candidate leads, or none; reported on each change, and when the store answers again.
     Observed {
-        /// Who, if anybody.
+        /// The leader, if there is one.
         leader: Option<Leader>,
     },
     /// An anomaly that needs attention.
     Report(Anomaly),
-    /// The last output ever: the elector has left the election.
+    /// The elector has left the election. No output follows.
     Stopped,
 }
 
@@ -59,12 +59,12 @@ pub enum Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// A question to the store.
+/// A request to the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Comes back with the reply.
+    /// The id, which comes back with the reply.
     pub id: RequestId,
-    /// The question.
+    /// The verb, with its arguments.
     pub verb: Verb,
 }
 
@@ -73,31 +73,31 @@ pub struct Request {
 pub enum Verb {
     /// Take the lease if it is free; otherwise stand by and learn who holds it.
     Campaign {
-        /// Owns the grant.
+        /// The nonce that owns the grant.
         nonce: Nonce,
     },
     /// Keep the lease.
     Renew {
-        /// Owns the grant.
+        /// The nonce that owns the grant.
         nonce: Nonce,
         /// The exact term to renew.
         term: Term,
     },
     /// Release the lease and stand by no longer.
     Resign {
-        /// Owns the grant.
+        /// The nonce that owns the grant.
         nonce: Nonce,
         /// The exact term to release. `None` when a campaign may have been granted without our hearing of it: then
         /// whatever this nonce owns is released.
         term: Option<Term>,
-        /// For whom the lease is to be reserved.
+        /// The candidate that the lease is to be reserved for.
         successor: Option<CandidateId>,
-        /// For the history.
+        /// The reason, for the history.
         reason: LossReason,
     },
 }
 
-/// Until when a term may be acted under, on the candidate's own clock.
+/// The window in which a term may be acted under, on the candidate's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Trust {
     /// Unless renewed before, leadership is lost here and work begins to stop.
@@ -108,7 +108,7 @@ pub struct Trust {
     pub until: Instant,
 }
 
-/// Why leadership ended.
+/// The reason why leadership ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LossReason {
@@ -128,14 +128,14 @@ pub enum LossReason {
     Stopped,
     /// The store went back in time, or is another one.
     Regressed,
-    /// It was granted, if at all, without the candidate's knowledge.
+    /// The candidate never learned whether it was granted.
     Unheard,
-    /// It was granted, and was not to be relied on.
+    /// It was granted, but could not be relied on.
     Withdrawn,
 }
 
 impl LossReason {
-    /// The word used in events, logs and histories.
+    /// Returns the word used in events, logs and histories.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -4,16 +4,16 @@ use std::num::NonZeroU64;
 
 use super::tick::Tick;
 
-/// Says when a job is due. The same calendar has to say the same everywhere and for ever.
+/// A calendar, which says when a job is due. It has to say the same everywhere and for ever.
 pub trait Calendar {
-    /// The first tick after this one; `None` if there is none any more.
+    /// Returns the first tick after this one; `None` if there is none.
     fn next_after(&self, tick: Tick) -> Option<Tick>;
 
-    /// The last tick at or before this one; `None` if there was none yet.
+    /// Returns the last tick at or before this one; `None` if there is none.
     fn last_until(&self, tick: Tick) -> Option<Tick>;
 }
 
-/// Due at every multiple of this many seconds since the Unix epoch. For tests and simulations.
+/// A calendar of every multiple of this many seconds since the Unix epoch. For tests and simulations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Every(pub NonZeroU64);
 

@@ -29,7 +29,7 @@ impl Correction {
     /// What the clock should show instead of this.
     pub(super) fn read(&mut self, shown_ms: u64) -> u64 {
         let Some(passed) = shown_ms.checked_sub(self.since_ms) else {
-            // It was set back, and nothing is known of it any more.
+            // It was set back, and what was known of it no longer holds.
             *self = Self::default();
             return shown_ms;
         };

@@ -8,13 +8,13 @@ use super::policy::Passed;
 use super::tick::Tick;
 use crate::id::JobName;
 
-/// What happened to a tick of a job.
+/// An event of a tick of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobEvent {
     /// It fired.
     Fired {
-        /// By how much it was late, if that is more than the job puts up with.
+        /// How late it was, if that is more than the job allows.
         late: Option<Duration>,
         /// How many ticks before it were missed, and passed over with it.
         missed: u64,
@@ -28,7 +28,7 @@ pub enum JobEvent {
         /// Why.
         why: Passed,
     },
-    /// Its run has failed, and is tried again.
+    /// Its run failed, and will be retried.
     Retrying {
         /// How often it will have been tried again then.
         retry: u32,
@@ -59,7 +59,7 @@ impl fmt::Display for JobEvent {
     }
 }
 
-/// Something about jobs that people should know of. The other jobs go on.
+/// An anomaly of jobs that people should know of. The other jobs go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobAnomaly {
@@ -75,7 +75,7 @@ pub enum JobAnomaly {
         /// By how much.
         by: Duration,
     },
-    /// All ticks of a job are decided up to one in the future: a clock has been wrong. Until then nothing fires.
+    /// A wrong clock has decided all ticks of a job up to one in the future. Nothing fires before then.
     MarkAhead {
         /// Which job.
         job: JobName,

@@ -6,14 +6,14 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// Well.
+    /// The run succeeded.
     Succeeded,
-    /// With an error.
+    /// The run failed.
     Failed {
         /// Which one.
         why: String,
     },
-    /// It took too long, and was ended.
+    /// The run exceeded its timeout, and was stopped.
     TimedOut,
     /// The leadership ended, and the run was stopped.
     Cancelled,

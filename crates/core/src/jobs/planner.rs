@@ -8,14 +8,14 @@ use super::correction::Correction;
 #[cfg(mutants)]
 use super::mutant::JobMutant;
 use super::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed};
-use super::request::{Act, Claimed, JobStanding};
+use super::request::{Act, Claimed, OpenedJob};
 use super::tick::Tick;
 
 /// One job under one leadership.
 ///
-/// Whoever leads asks for the [next step](Self::next) whenever the wall clock has gone on or a run has ended, claims it in
-/// the ledger, and tells the planner [what became of it](Self::claimed). Nothing is ever decided here alone: a step that is
-/// not granted did not happen.
+/// The leader asks for the [next step](Self::next) whenever the wall clock has moved on or a run has ended, claims it in
+/// the ledger, and tells the planner [the outcome](Self::claimed). The planner decides nothing alone: a step that is not
+/// granted did not happen.
 #[derive(Debug, Clone)]
 pub struct Planner {
     policy: JobPolicy,
@@ -45,7 +45,7 @@ enum Undone {
     NeverBegun,
 }
 
-/// What to do next.
+/// The next step of a planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannerStep {
     /// Nothing, until a run ends or this time has come.
@@ -70,21 +70,21 @@ pub enum PlannerStep {
         act: Act,
         /// How many ticks before it are passed over with it because they were missed.
         missed: u64,
-        /// How much later it is than the calendar wants, if that is more than the job puts up with.
+        /// How late the run is, if that is more than the job allows.
         late: Option<Duration>,
     },
 }
 
 /// Nobody wants to know exactly how many more were missed, and counting them takes time.
-const COUNT_MAX: u64 = 1_000;
+const MAX_COUNT: u64 = 1_000;
 
 impl Planner {
-    /// Goes on where the last leader has left off.
+    /// Creates a planner that continues where the last leader left off.
     #[must_use]
-    pub fn new(policy: JobPolicy, standing: JobStanding) -> Self {
+    pub fn new(policy: JobPolicy, opened: OpenedJob) -> Self {
         let mut planner = Self {
             policy,
-            mark: standing.mark,
+            mark: opened.mark,
             running: 0,
             again: BTreeMap::new(),
             queued: None,
@@ -94,7 +94,7 @@ impl Planner {
             #[cfg(mutants)]
             mutant: None,
         };
-        planner.learn(standing);
+        planner.learn(opened);
         planner
     }
 
@@ -103,14 +103,14 @@ impl Planner {
     ///
     /// The mark stays as it is. If that of the ledger is higher, a claim of this leadership moved it and the answer was lost:
     /// it has to be found again, not passed over.
-    pub fn learn(&mut self, standing: JobStanding) {
-        (self.is_paused, self.requested) = (standing.is_paused, standing.requested);
+    pub fn learn(&mut self, opened: OpenedJob) {
+        (self.is_paused, self.requested) = (opened.is_paused, opened.requested);
         // What this planner runs itself is in neither list.
         let cut_off = match self.policy.interrupted {
-            Interrupted::Again => standing.interrupted,
+            Interrupted::Again => opened.interrupted,
             Interrupted::Leave => Vec::new(),
         };
-        let unbegun = if self.policy.wants_unbegun() { standing.unbegun } else { Vec::new() };
+        let unbegun = if self.policy.wants_unbegun() { opened.unbegun } else { Vec::new() };
         let cut_off = cut_off.into_iter().map(|tick| (tick, Undone::CutOff));
         self.again = cut_off.chain(unbegun.into_iter().map(|tick| (tick, Undone::NeverBegun))).collect();
     }
@@ -227,7 +227,7 @@ impl Planner {
         }
         match (why, self.policy.interrupted, self.policy.missed) {
             (Undone::CutOff, ..) => true,
-            // A tick of a schedule that was replaced is nobody's any more.
+            // A tick of a schedule that was replaced no longer belongs to any job.
             (Undone::NeverBegun, ..) if calendar.last_until(tick) != Some(tick) => false,
             (Undone::NeverBegun, Interrupted::Again, _) | (Undone::NeverBegun, _, Missed::All) => true,
             // However many were missed, the latest is run.
@@ -361,7 +361,7 @@ fn last_until(calendar: &dyn Calendar, first: Tick, until: Tick) -> Tick {
 /// How many ticks there are from the first to the last, both included.
 fn count(calendar: &dyn Calendar, first: Tick, last: Tick) -> u64 {
     let (mut tick, mut count) = (first, 1);
-    while count < COUNT_MAX
+    while count < MAX_COUNT
         && let Some(next) = calendar.next_after(tick).filter(|next| *next <= last)
     {
         tick = next;

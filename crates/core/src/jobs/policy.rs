@@ -1,4 +1,4 @@
-//! What a job wants to happen when not all goes by the calendar.
+//! Policies of a job for ticks that cannot simply fire on time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,7 +40,7 @@ pub enum Overlap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Interrupted {
-    /// It stays so: a tick fires at most once. What was claimed and surely never begun follows [`Missed`].
+    /// It is not run again: a tick fires at most once. What was claimed and surely never begun follows [`Missed`].
     #[default]
     Leave,
     /// The next leader runs it again: for jobs that may run twice, but must not stay half done.
@@ -51,9 +51,9 @@ pub enum Interrupted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Passed {
-    /// It was missed, and the job's policy does not run it any more.
+    /// It was missed, and the job's policy no longer runs it.
     Missed,
-    /// The last run still went on.
+    /// The previous run was still going.
     Overlap,
     /// It waited for the last run to end, and a later tick took its place.
     Replaced,
@@ -83,25 +83,25 @@ impl Passed {
     }
 }
 
-/// Nobody waits longer than this to try a run again, unless the job says so itself.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60 * 60);
+/// The maximum delay of a retry, unless the job itself sets a longer one.
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Everything a planner has to know of a job besides its calendar.
+/// Everything that a planner needs to know about a job besides its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPolicy {
     /// The job.
     pub job: JobName,
-    /// What becomes of missed ticks.
+    /// The policy for missed ticks.
     pub missed: Missed,
     /// The maximum age at which a missed tick is still run.
     pub window: Duration,
-    /// By how much a tick may be late and still be on time.
+    /// The maximum lateness of a tick that still counts as on time.
     pub max_late: Duration,
-    /// What becomes of ticks during a run.
+    /// The policy for ticks during a run.
     pub overlap: Overlap,
-    /// What becomes of runs that were cut off.
+    /// The policy for runs that were cut off.
     pub interrupted: Interrupted,
-    /// Each tick fires up to this much later, so that not all jobs of the world begin at once.
+    /// The maximum delay of a tick, so that not all jobs begin at once.
     pub jitter: Duration,
     /// The number of retries of a failed run, for the same tick.
     pub retries: u32,
@@ -137,10 +137,10 @@ impl JobPolicy {
     }
 
     /// The delay before the next retry of a run that was retried `retried` times; `None` if there are no retries left.
-    /// It doubles each time, up to [`RETRY_AFTER_MAX`] or the job's own delay if that is longer.
+    /// It doubles each time, up to [`MAX_RETRY_AFTER`] or the job's own delay if that is longer.
     #[must_use]
     pub fn next_retry(&self, retried: u32) -> Option<Duration> {
-        let longest = RETRY_AFTER_MAX.max(self.retry_after);
+        let longest = MAX_RETRY_AFTER.max(self.retry_after);
         let doubled = 2_u32.checked_pow(retried).and_then(|times| self.retry_after.checked_mul(times));
         (retried < self.retries).then(|| doubled.map_or(longest, |wait| wait.min(longest)))
     }
@@ -170,7 +170,7 @@ fn scatter(job: &str, tick: Tick) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A text that names no policy.
+/// The error for a text that names no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown value {text:?}; use {known}")]
 pub struct UnknownPolicy {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(waits(policy(3, 30)), [30, 60, 120]);
         assert_eq!(waits(policy(4, 1_000)), [1_000, 2_000, 3_600, 3_600], "an hour is enough");
         assert_eq!(waits(policy(2, 10_000)), [10_000, 10_000], "unless the job says more");
-        assert_eq!(policy(u32::MAX, 1).next_retry(40), Some(RETRY_AFTER_MAX));
+        assert_eq!(policy(u32::MAX, 1).next_retry(40), Some(MAX_RETRY_AFTER));
     }
 
     #[test]

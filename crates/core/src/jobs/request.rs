@@ -1,5 +1,6 @@
 //! Requests of a leader to a ledger, and the replies.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,18 +11,18 @@ use crate::lease::{Nonce, Term};
 use crate::request::ElectionKey;
 
 /// The maximum number of jobs of an election, including those that are gone from its configuration.
-pub const JOBS_MAX: usize = 1_000;
+pub const MAX_JOBS: usize = 1_000;
 
 /// The maximum lead of a tick over the store's wall clock at which it can be claimed. A leader whose clock is fast
 /// waits for the store's.
-pub const EARLY_MAX: Duration = Duration::from_secs(1);
+pub const MAX_EARLY: Duration = Duration::from_secs(1);
 
 /// Begins a leadership: registers the jobs, and asks which ticks are already decided.
 #[derive(Debug, Clone)]
 pub struct OpenJobs {
-    /// In which election.
+    /// The election.
     pub key: ElectionKey,
-    /// Owns the lease.
+    /// The nonce that owns the lease.
     pub nonce: Nonce,
     /// The exact term.
     pub term: Term,
@@ -32,7 +33,7 @@ pub struct OpenJobs {
 /// A job as its leader knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenJob {
-    /// Its name.
+    /// The name of the job.
     pub job: JobName,
     /// The schedule as text: if it changed, nothing counts as missed.
     pub schedule: Arc<str>,
@@ -41,20 +42,20 @@ pub struct OpenJob {
     pub from: Tick,
 }
 
-/// What became of an [`OpenJobs`].
+/// The reply to an [`OpenJobs`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// The state of each job, in the order of the request.
-    Jobs(Vec<JobStanding>),
-    /// There would be more than [`JOBS_MAX`] jobs. Nothing was changed.
+    Jobs(Vec<OpenedJob>),
+    /// There would be more than [`MAX_JOBS`] jobs. Nothing was changed.
     TooMany,
-    /// Whoever asks does not hold the lease under this term now. Nothing was changed.
+    /// The sender does not hold the lease under this term now. Nothing was changed.
     NotHolder,
 }
 
 /// The state of a job when a leadership begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobStanding {
+pub struct OpenedJob {
     /// All ticks up to this one are decided.
     pub mark: Tick,
     /// The ticks of runs of earlier terms whose outcome was never reported, the oldest first.
@@ -70,16 +71,23 @@ pub struct JobStanding {
 /// An operator's order about a job, whichever candidate leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobOrder {
-    /// No tick is claimed until the job is resumed. Ticks that come due meanwhile are missed.
+    /// No tick is claimed until the job is resumed. Ticks that come due in the meantime are missed.
     Pause,
-    /// Its ticks are claimed again.
+    /// The ticks of the job are claimed again.
     Resume,
-    /// It is run once as soon as may be, beside its calendar. A tick that is claimed at the same second or later counts as that.
+    /// The job runs once as soon as possible, in addition to its calendar. A tick claimed in the same second or later counts
+    /// as this run.
     RunNow,
 }
 
+impl fmt::Display for JobOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl JobOrder {
-    /// The word used in requests to servers.
+    /// The name of the order, as in requests to servers and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -90,29 +98,29 @@ impl JobOrder {
     }
 }
 
-/// Decide a tick.
+/// Decides a tick.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// In which election.
+    /// The election.
     pub key: ElectionKey,
-    /// Owns the lease.
+    /// The nonce that owns the lease.
     pub nonce: Nonce,
     /// The exact term.
     pub term: Term,
-    /// Who leads: a label, for people.
+    /// The leader: a label, for people.
     pub candidate: CandidateId,
-    /// Of which job.
+    /// The job.
     pub job: JobName,
     /// The tick. All ticks before it are decided with it.
     pub tick: Tick,
-    /// What is decided.
+    /// The decision.
     pub act: Act,
     /// The number of ticks before it (or including it, if it is not run) that are left out. They count as
     /// [missed](JobReport::missed), or with [`Act::Skip`] as [skipped](JobReport::skipped).
     pub missed: u64,
 }
 
-/// What is decided of a tick.
+/// The decision on a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Act {
     /// Run it; only the claimer may.
@@ -122,19 +130,19 @@ pub enum Act {
     RunAgain,
     /// Pass over it because it was missed.
     Pass,
-    /// It is passed over for another reason: the last run still went on, or the job is not enabled.
+    /// Pass over it for another reason: the previous run is still going, or the job is disabled.
     Skip,
 }
 
 impl Act {
-    /// Whether a run follows.
+    /// Returns whether a run follows.
     #[must_use]
     pub const fn is_run(self) -> bool {
         matches!(self, Self::Run | Self::RunAgain)
     }
 }
 
-/// What became of a [`Claim`].
+/// The reply to a [`Claim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Claimed {
     /// Granted. A run that this very nonce and term had claimed before, and whose outcome was not reported, is granted
@@ -145,16 +153,16 @@ pub enum Claimed {
         /// All ticks up to this one are decided.
         mark: Tick,
     },
-    /// The tick is ahead of the store's clock by more than [`EARLY_MAX`].
+    /// The tick is ahead of the store's clock by more than [`MAX_EARLY`].
     Early {
-        /// By how much.
+        /// The lead.
         by: Duration,
     },
     /// The job is [paused](JobOrder::Pause). Nothing was decided.
     Paused,
     /// The job was not opened.
     Unopened,
-    /// Whoever asks does not hold the lease under this term now.
+    /// The sender does not hold the lease under this term now.
     NotHolder,
 }
 
@@ -162,17 +170,17 @@ pub enum Claimed {
 /// by now.
 #[derive(Debug, Clone)]
 pub struct Finish {
-    /// In which election.
+    /// The election.
     pub key: ElectionKey,
-    /// Claimed the run.
+    /// The nonce under which the run was claimed.
     pub nonce: Nonce,
-    /// Under which term.
+    /// The term.
     pub term: Term,
-    /// Of which job.
+    /// The job.
     pub job: JobName,
     /// The tick.
     pub tick: Tick,
-    /// How long it ran, on the clock of the process that ran it.
+    /// The duration of the run, on the clock of the process that ran it.
     pub took: Duration,
     /// The number of retries.
     pub retries: u32,
@@ -180,10 +188,10 @@ pub struct Finish {
     pub outcome: RunOutcome,
 }
 
-/// A job, for people.
+/// A report on a job, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobReport {
-    /// Its name.
+    /// The name of the job.
     pub job: JobName,
     /// The schedule, as reported by the last leader.
     pub schedule: Arc<str>,
@@ -202,18 +210,18 @@ pub struct JobReport {
     pub paused_at_unix_ms: Option<u64>,
     /// The time of a request for a [run now](JobOrder::RunNow) that has not started yet.
     pub requested: Option<Tick>,
-    /// Its latest runs, the newest first.
+    /// The latest runs, newest first.
     pub runs: Vec<RunReport>,
 }
 
-/// A run, for people.
+/// A report on a run, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunReport {
-    /// For which tick.
+    /// The tick.
     pub tick: Tick,
-    /// Under which term.
+    /// The term.
     pub term: Term,
-    /// By whom.
+    /// The candidate that ran it.
     pub candidate: CandidateId,
     /// The time of the claim, in milliseconds since the Unix epoch on the store's wall clock.
     pub began_at_unix_ms: u64,
@@ -226,7 +234,7 @@ pub struct RunReport {
 pub struct RunEnd {
     /// The time of the report, in milliseconds since the Unix epoch on the store's wall clock.
     pub at_unix_ms: u64,
-    /// How long it ran, on the clock of the process that ran it.
+    /// The duration of the run, on the clock of the process that ran it.
     pub took: Duration,
     /// The number of retries.
     pub retries: u32,

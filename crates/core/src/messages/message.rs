@@ -19,13 +19,13 @@ use crate::request::ElectionKey;
 pub struct MessageId(u128);
 
 impl MessageId {
-    /// The id of these bits. They have to be random: whoever has drawn them before has sent the same message.
+    /// Creates an id from these bits. They have to be random: the same bits mean the same message.
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// The bits, for a store to keep.
+    /// Returns the bits, for a store to keep.
     #[must_use]
     pub const fn to_bits(self) -> u128 {
         self.0
@@ -59,56 +59,56 @@ impl FromStr for MessageId {
 #[error("the id of a message has 32 hexadecimal digits; `tenure messages NAME` shows those that wait")]
 pub struct InvalidMessageId;
 
-/// A message on its way.
+/// A message to be sent.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// To the leader of which election.
+    /// The election, whose leader is to get it.
     pub key: ElectionKey,
-    /// Which message it is.
+    /// The id of the message.
     pub id: MessageId,
-    /// On which channel.
+    /// The channel.
     pub channel: ChannelName,
-    /// From whom.
+    /// The sender.
     pub sender: Sender,
-    /// JSON text.
+    /// The payload: JSON text.
     pub payload: Arc<str>,
 }
 
 /// A message in a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Which message it is. Whoever must not do a thing twice remembers it.
+    /// The id of the message. A handler that must not act twice remembers it.
     pub id: MessageId,
-    /// On which channel it came.
+    /// The channel.
     pub channel: ChannelName,
-    /// From whom.
+    /// The sender.
     pub sender: Sender,
-    /// JSON text, byte for byte as it was sent.
+    /// The payload: JSON text, byte for byte as it was sent.
     pub payload: Arc<str>,
-    /// When it was accepted: milliseconds since the Unix epoch on the store's wall clock. For people only.
+    /// The time at which the store accepted it, in milliseconds since the Unix epoch on the store's wall clock. For people only.
     pub sent_at_unix_ms: u64,
-    /// How many attempts to handle it have failed.
+    /// The number of failed attempts to handle it.
     pub attempts: u32,
-    /// Why the last one failed.
+    /// The reason why the last attempt failed.
     pub last_error: Option<String>,
 }
 
 impl Message {
-    /// The messages it keeps its order among.
+    /// Returns the key of the messages among which this one keeps its order.
     #[must_use]
     pub fn ordering_key(&self) -> OrderingKey {
         OrderingKey { channel: self.channel.clone(), sender: self.sender.clone() }
     }
 }
 
-/// How many messages an election has.
+/// The number of messages of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageCount {
-    /// Which election.
+    /// The election.
     pub election: ElectionName,
-    /// How many wait for its leader.
+    /// The number of messages that wait for its leader.
     pub waiting: u64,
-    /// How many are dead letters.
+    /// The number of dead letters.
     pub dead_letters: u64,
 }
 
@@ -124,9 +124,10 @@ pub struct OrderingKey {
 /// Whether a message waits or is a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageState {
-    /// In line, for whoever leads.
+    /// The message waits in line for the leader, present or future.
     Pending,
-    /// Given to no leader any more, because too many attempts have failed. They are listed in the order in which that happened.
+    /// The message is no longer given to a leader, because too many attempts have failed. Dead letters are listed in the order
+    /// in which they became that.
     DeadLetter,
 }
 

@@ -1,9 +1,9 @@
-//! Messages to whoever leads, as pure functions.
+//! Messages to the leader, as pure functions.
 //!
-//! A message waits in a [mailbox](crate::store_rules::mailbox::MailboxRecord) that the store keeps, until whoever leads has
-//! said what became of it. A leader [receives](Receive) messages without taking them out, hands them to the application, one of
-//! a [line](OrderingKey) at a time, and [tells](Ack) the mailbox. What was not told when a leadership ends is received by the
-//! next leader: at least once, and in order. The leader's side is one machine, the [`LeaderInbox`]: feed it [`InboxInput`]s
+//! A message waits in a [mailbox](crate::store_rules::mailbox::MailboxRecord) that the store keeps, until the leader has
+//! reported its outcome. A leader [receives](Receive) messages without taking them out, hands them to the application, one of
+//! a [line](OrderingKey) at a time, and [tells](Ack) the mailbox. A message without a reported outcome when a leadership ends is received by
+//! the next leader: at least once, and in order. The leader's side is one machine, the [`LeaderInbox`]: feed it [`InboxInput`]s
 //! with the time, and carry out its [`InboxOutput`]s.
 //!
 //! ```diagram

@@ -1,16 +1,18 @@
-//! What a leader asks of a mailbox, and what it is told.
+//! Requests of a leader to a mailbox, and the replies.
+
+use std::fmt;
 
 use super::message::{Message, MessageId, OrderingKey};
 use crate::id::ChannelName;
 use crate::lease::{Nonce, Term};
 use crate::request::ElectionKey;
 
-/// Give the leader its messages.
+/// Asks for the messages to the leader.
 #[derive(Debug, Clone)]
 pub struct Receive {
-    /// Of which election.
+    /// The election.
     pub key: ElectionKey,
-    /// Owns the lease.
+    /// The nonce that owns the lease.
     pub nonce: Nonce,
     /// The exact term.
     pub term: Term,
@@ -28,24 +30,24 @@ pub struct Receive {
 pub enum Received {
     /// The first ones in line.
     Messages(Vec<Message>),
-    /// Whoever asks does not hold the lease under this term now.
+    /// The sender does not hold the lease under this term now.
     NotHolder,
 }
 
-/// Say what became of messages.
+/// Reports the outcomes of messages.
 #[derive(Debug, Clone)]
 pub struct Ack {
-    /// In which election.
+    /// The election.
     pub key: ElectionKey,
-    /// Owns the lease.
+    /// The nonce that owns the lease.
     pub nonce: Nonce,
     /// The exact term.
     pub term: Term,
-    /// Which messages, and what became of each.
+    /// The messages, each with its outcome.
     pub outcomes: Vec<(MessageId, AckOutcome)>,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AckOutcome {
     /// It was handled, and is removed.
@@ -55,27 +57,37 @@ pub enum AckOutcome {
         /// The number of the attempt, which becomes [`Message::attempts`] unless that is higher: told twice, it counts
         /// once.
         attempt: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The last attempt failed. The message is taken out of the line and kept for people.
     DeadLettered {
         /// The number of the attempt.
         attempt: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What became of an [`Ack`].
+impl fmt::Display for AckOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("handled"),
+            Self::Failed { attempt, why } => write!(f, "attempt {attempt} failed: {why}"),
+            Self::DeadLettered { attempt, why } => write!(f, "a dead letter after attempt {attempt}: {why}"),
+        }
+    }
+}
+
+/// The reply to an [`Ack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckReply {
-    /// It is written down.
+    /// The outcomes are recorded.
     Accepted {
         /// How many older dead letters were dropped to make room: the oldest beyond
         /// [`MAX_DEAD_LETTERS`](crate::store_rules::mailbox::MAX_DEAD_LETTERS).
         dropped: u64,
     },
-    /// Whoever says it does not hold the lease under this term now; nothing was changed.
+    /// The sender does not hold the lease under this term now; nothing was changed.
     NotHolder,
 }

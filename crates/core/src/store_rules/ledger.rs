@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use crate::id::JobName;
 use crate::jobs::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, RunEnd,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, OpenJob, Opened, OpenedJob, RunEnd,
     RunOutcome, RunReport, Tick,
 };
 use crate::lease::{Nonce, Term};
 
 /// The maximum number of runs kept of a job. Older ones are forgotten.
-pub const RUNS_MAX: usize = 100;
+pub const MAX_RUNS: usize = 100;
 
 /// The jobs of one election.
 ///
-/// Whoever asks must hold the lease for [`open`](Self::open) and [`claim`](Self::claim): the store sees to that, in the
-/// same atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run. What
+/// The sender of [`open`](Self::open) and [`claim`](Self::claim) must hold the lease: the store checks that, in the same
+/// atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run. What
 /// may be run again is what was cut off, and what was given back because it had never begun.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
@@ -58,13 +58,13 @@ impl Ledger {
     /// Registers jobs for the leader of this term, at this moment of the store's wall clock.
     pub fn open(&mut self, jobs: &[OpenJob], term: Term, unix_ms: u64) -> Opened {
         let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.job)).count();
-        if self.jobs.len() + new > JOBS_MAX {
+        if self.jobs.len() + new > MAX_JOBS {
             return Opened::TooMany;
         }
         Opened::Jobs(jobs.iter().map(|job| self.open_one(job, term, unix_ms)).collect())
     }
 
-    fn open_one(&mut self, open: &OpenJob, term: Term, unix_ms: u64) -> JobStanding {
+    fn open_one(&mut self, open: &OpenJob, term: Term, unix_ms: u64) -> OpenedJob {
         let OpenJob { job, schedule, from } = open;
         // A leader whose clock is fast must not decide what is still to come.
         let from = Tick::at_or_before_ms(unix_ms).min(*from);
@@ -76,7 +76,7 @@ impl Ledger {
         let earlier = || record.runs.iter().filter(|known| known.run.term < term);
         let interrupted = earlier().filter(|known| known.run.end.is_none()).map(|known| known.run.tick).collect();
         let unbegun = earlier().filter(|known| known.is_unbegun()).map(|known| known.run.tick).collect();
-        JobStanding {
+        OpenedJob {
             mark: record.mark,
             interrupted,
             unbegun,
@@ -89,7 +89,7 @@ impl Ledger {
     pub fn claim(&mut self, claim: &Claim, unix_ms: u64) -> Claimed {
         let Some(record) = self.jobs.get_mut(&claim.job) else { return Claimed::Unopened };
         let by = claim.tick.ahead_of(unix_ms);
-        if by > EARLY_MAX {
+        if by > MAX_EARLY {
             return Claimed::Early { by };
         }
         if record.paused_at_unix_ms.is_some() && !record.is_claimed_by(claim) {
@@ -184,7 +184,7 @@ impl JobRecord {
         self.fired += 1;
         self.requested.take_if(|requested| *requested <= claim.tick);
         self.runs.push_back(RunRecord::new(claim, unix_ms));
-        while self.runs.len() > RUNS_MAX {
+        while self.runs.len() > MAX_RUNS {
             self.runs.pop_front();
         }
     }
@@ -195,7 +195,7 @@ impl JobRecord {
     }
 
     /// A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
-    /// later leader. Whoever has given it back may not take it under the same term: what it told may be under way once more,
+    /// later leader. The leader that has given it back may not take it under the same term: its report may be under way once more,
     /// and would end the new run, too.
     fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
         let Some(known) = self.runs.iter_mut().find(|known| known.run.tick == claim.tick) else { return false };

@@ -104,8 +104,8 @@ impl AckOutcome {
     }
 }
 
-/// The messages to the leader of one election, for stores that decide in their own process. Whether whoever receives or acks
-/// holds the lease is decided by the [record](crate::store_rules::record::Record) of the election, in the same atomic step.
+/// The messages to the leader of one election, for stores that decide in their own process. Whether the sender of a receive or
+/// an ack holds the lease is decided by the [record](crate::store_rules::record::Record) of the election, in the same atomic step.
 #[derive(Debug, Clone, Default)]
 pub struct MailboxRecord {
     /// Those that wait, by their place in line.

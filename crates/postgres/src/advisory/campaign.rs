@@ -9,7 +9,7 @@ use tenure_store::{Campaign, CampaignReply, Held, Replies};
 use super::super::error::PostgresStoreError;
 use super::expiry::tidy;
 use super::held_locks::{ElectionLock, HeldLock};
-use super::holder_wait::{PAUSE, WAITERS_MAX};
+use super::holder_wait::{MAX_WAITERS, PAUSE};
 use super::label;
 use super::locks::{self, LockSight};
 use super::notice::{Notice, notify};
@@ -139,7 +139,7 @@ fn decide(
     match sight {
         Some(LockSight::Held(holder)) => {
             let held = waiters.kept_out(request, Some(&holder), now);
-            if holder.waiters < WAITERS_MAX && !request.stand_by_for.is_zero() {
+            if holder.waiters < MAX_WAITERS && !request.stand_by_for.is_zero() {
                 shared.awaited.add(holder.pid, lock.id, request.ttl, PAUSE);
             }
             Ok(CampaignReply::Held(held))

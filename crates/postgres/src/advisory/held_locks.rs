@@ -115,7 +115,7 @@ impl HeldLocks {
         self.holds.values().any(|hold| now < hold.lapses_at)
     }
 
-    pub(super) fn ttl_max(&self) -> Option<Duration> {
+    pub(super) fn max_ttl(&self) -> Option<Duration> {
         self.holds.values().map(|hold| hold.ttl).max()
     }
 

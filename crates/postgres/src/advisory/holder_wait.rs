@@ -64,9 +64,9 @@ enum WaitResult {
 
 const WAIT: &str = include_str!("sql/wait.sql");
 /// The number of waiters for a holder. One would do if it could not be gone itself; more would only cost connections.
-pub(super) const WAITERS_MAX: i64 = 5;
-const BOUND_MIN: Duration = Duration::from_millis(500);
-const BOUND_MAX: Duration = Duration::from_secs(15);
+pub(super) const MAX_WAITERS: i64 = 5;
+const MIN_BOUND: Duration = Duration::from_millis(500);
+const MAX_BOUND: Duration = Duration::from_secs(15);
 /// Without a second connection, candidates are told to look by themselves this often.
 const BACK_OFF: Duration = Duration::from_secs(2);
 /// The longest delay before the first wait, so that only a few of many go on.
@@ -81,7 +81,7 @@ impl WaitQueue {
     pub(super) fn add(&self, holder: i32, id: i64, ttl: Duration, pause: Duration) {
         let mut awaited = self.awaited();
         if !awaited.iter().any(|awaited_lock| awaited_lock.holder == holder) {
-            awaited.push_back(AwaitedLock { holder, id, bound: (ttl / 2).clamp(BOUND_MIN, BOUND_MAX), pause });
+            awaited.push_back(AwaitedLock { holder, id, bound: (ttl / 2).clamp(MIN_BOUND, MAX_BOUND), pause });
             self.added.notify_one();
         }
     }
@@ -92,7 +92,7 @@ impl WaitQueue {
         let count = u32::try_from(awaited.len()).unwrap_or(u32::MAX);
         let awaited_lock = awaited.pop_front()?;
         awaited.push_back(AwaitedLock { pause: Duration::ZERO, ..awaited_lock });
-        Some(AwaitedLock { bound: (awaited_lock.bound / count).max(BOUND_MIN), ..awaited_lock })
+        Some(AwaitedLock { bound: (awaited_lock.bound / count).max(MIN_BOUND), ..awaited_lock })
     }
 
     /// Whether this process is the one that will be woken when this holder is gone.
@@ -202,7 +202,7 @@ async fn look(shared: &AdvisoryShared, awaited_lock: &AwaitedLock) -> Result<Opt
     let sights = locks::look(&session, &[ElectionLock { id: awaited_lock.id, tag: 0 }]).await?;
     Ok(match sights.get(&awaited_lock.id) {
         Some(LockSight::Held(holder)) if holder.pid == awaited_lock.holder => {
-            (holder.waiters >= WAITERS_MAX).then_some(WaitResult::Watched)
+            (holder.waiters >= MAX_WAITERS).then_some(WaitResult::Watched)
         }
         _ => Some(WaitResult::Over),
     })
@@ -238,7 +238,7 @@ async fn wait(session: &Session, awaited_lock: &AwaitedLock) -> Result<WaitResul
     let told = Notice::Gone(awaited_lock.holder).payload();
     let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
         (&awaited_lock.id, Type::INT8),
-        (&WAITERS_MAX, Type::INT8),
+        (&MAX_WAITERS, Type::INT8),
         (&channel_name(), Type::TEXT),
         (&told, Type::TEXT),
     ];

@@ -5,15 +5,15 @@ use tenure_store::CandidateId;
 
 const PREFIX: &str = "tenure:";
 /// The server cuts off longer names.
-const BYTES_MAX: usize = 63;
+const MAX_BYTES: usize = 63;
 /// The characters that the server would replace, and the escape character.
 const REPLACED: &AsciiSet = &CONTROLS.add(b'%');
 
 /// The session name for this candidate. A truncated one ends with a percent sign.
 pub(super) fn encode(candidate: &CandidateId) -> String {
     let mut label = format!("{PREFIX}{}", utf8_percent_encode(candidate.as_str(), REPLACED));
-    if label.len() > BYTES_MAX {
-        label.truncate(BYTES_MAX - 1);
+    if label.len() > MAX_BYTES {
+        label.truncate(MAX_BYTES - 1);
         // Not within three characters that stand for one byte, nor within the bytes of one character.
         while decode(&label).is_none() {
             label.pop();
@@ -52,7 +52,7 @@ mod tests {
     fn a_candidate_is_found_again() {
         for id in ["worker-1", "it's \"me\" 🦀", "100%", "%41", " a ", "e\u{301}"] {
             let label = encode(&CandidateId::new(id).unwrap());
-            assert!(label.is_ascii() && label.len() <= BYTES_MAX, "{label}");
+            assert!(label.is_ascii() && label.len() <= MAX_BYTES, "{label}");
             assert_eq!(candidate(&label).unwrap().as_str(), id);
         }
     }
@@ -61,7 +61,7 @@ mod tests {
     fn one_that_is_too_long_is_cut_and_says_so() {
         for id in ["x".repeat(200), "🦀".repeat(50), format!("{}🦀", "y".repeat(50))] {
             let label = encode(&CandidateId::new(id.as_str()).unwrap());
-            assert!(label.is_ascii() && label.len() <= BYTES_MAX, "{label}");
+            assert!(label.is_ascii() && label.len() <= MAX_BYTES, "{label}");
             let shown = candidate(&label).unwrap();
             let beginning = shown.as_str().strip_suffix('…').unwrap();
             assert!(id.starts_with(beginning) && !beginning.is_empty(), "{shown}");

@@ -119,7 +119,7 @@ pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result
     get(row, "waiters")
 }
 
-/// Frees these locks. The book does not have them any more. What is sent behind it finds the number of this release in the
+/// Frees these locks, which are no longer among the held ones. What is sent behind it finds the number of this release in the
 /// session, if it has freed all of them.
 pub(super) async fn release(
     session: &LockSession,

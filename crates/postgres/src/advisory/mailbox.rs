@@ -129,7 +129,7 @@ async fn listen(
     Ok(())
 }
 
-/// Stops listening to channels that no leader of this session wants any more.
+/// Stops listening to channels that no leader of this session wants now.
 pub(super) async fn close(session: &LockSession, elections: &[ElectionKey]) {
     let idle: Vec<ChannelName> = {
         let mut inbox = session.inbox();

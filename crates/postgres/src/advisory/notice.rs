@@ -10,7 +10,7 @@ use super::session::LockSession;
 /// One notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// It has no holder any more. The successor goes first, if one was named.
+    /// It no longer has a holder. The successor goes first, if one was named.
     Freed(ElectionKey, Option<CandidateId>),
     /// It has a holder.
     Led(ElectionKey),

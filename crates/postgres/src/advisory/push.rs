@@ -77,7 +77,7 @@ impl AdvisoryPushSource {
             tokio::select! {
                 heard = session.hear() => match heard {
                     Some(Arrival::Notice(from, notice)) => self.pass_on(session, push_sink, from, &notice, &mut missed),
-                    Some(Arrival::Letter(key)) => push_sink.tell(Interest::Messages, Hint::at(key)),
+                    Some(Arrival::Message(key)) => push_sink.tell(Interest::Messages, Hint::at(key)),
                     Some(Arrival::Broadcast(channel, payload)) => {
                         broadcasts.pass_on(&channel, &payload, push_sink.subscribers());
                     }

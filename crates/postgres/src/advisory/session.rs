@@ -64,7 +64,7 @@ pub(super) enum Arrival {
     /// A notice, from this server process.
     Notice(i32, Notice),
     /// A message to the leader of an election, which is this process.
-    Letter(ElectionKey),
+    Message(ElectionKey),
     /// A broadcast: its channel and its payload.
     Broadcast(String, String),
 }
@@ -167,7 +167,7 @@ impl LockSession {
     /// What the server has to wait for, in milliseconds, so that nobody loses a lock in which it may trust: the longest
     /// ttl, since all locks end with the session.
     pub(super) fn guard(&self, more: Option<Duration>) -> u32 {
-        let longest = self.held_locks().ttl_max().max(more);
+        let longest = self.held_locks().max_ttl().max(more);
         let guard = longest.map_or(0, |ttl| ttl.saturating_add(GUARD_MARGIN).as_millis());
         u32::try_from(guard).unwrap_or(u32::MAX).min(i32::MAX.unsigned_abs())
     }
@@ -213,7 +213,7 @@ impl LockSession {
         }
         if told.channel() != channel_name() {
             let led = self.held_locks().led(self.now());
-            arrivals.heard.extend(self.inbox().deliver(told, &led).into_iter().map(Arrival::Letter));
+            arrivals.heard.extend(self.inbox().deliver(told, &led).into_iter().map(Arrival::Message));
             return;
         }
         let Some(notice) = Notice::read(told) else { return };
@@ -225,7 +225,7 @@ impl LockSession {
             arrivals.freed.push_back((told.process_id(), key.clone()));
         }
         arrivals.keep(Arrival::Notice(told.process_id(), notice));
-        if arrivals.freed.len() > HEARD_MAX {
+        if arrivals.freed.len() > MAX_HEARD {
             arrivals.freed.pop_front();
         }
     }
@@ -254,7 +254,7 @@ impl LockSession {
 impl ArrivalQueue {
     fn keep(&mut self, heard: Arrival) {
         self.heard.push_back(heard);
-        if self.heard.len() > HEARD_MAX {
+        if self.heard.len() > MAX_HEARD {
             self.heard.pop_front();
         }
     }
@@ -267,4 +267,4 @@ impl Drop for LockSession {
 }
 
 /// There may be no listener; older ones are of no use.
-const HEARD_MAX: usize = 1_024;
+const MAX_HEARD: usize = 1_024;

@@ -44,7 +44,7 @@ struct Waiter {
 
 /// Another waiter may have the lock for the blink of an eye. Each failed attempt waits longer.
 const BLINK: Duration = Duration::from_millis(2);
-const BLINKS_MAX: u32 = 10;
+const MAX_BLINKS: u32 = 10;
 /// How long a leader may take to learn that the server has ended its session, and to end its work. Work that is a process is
 /// ended by its guard within this.
 const TAKE_OVER_DELAY: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ impl Waiters {
         election.is_watched = holder.is_some_and(|holder| holder.waiters > 0);
         let leader = holder.and_then(|holder| election.leader(holder));
         election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };
-        let is_blink = (1..=BLINKS_MAX).contains(&election.blocked);
+        let is_blink = (1..=MAX_BLINKS).contains(&election.blocked);
         let remaining = if is_blink { BLINK * election.blocked } else { poll_interval(request.ttl) };
         Held { leader, remaining, rank: 0 }
     }

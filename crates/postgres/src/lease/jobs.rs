@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_store::ledger::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobLedger, JobOrder, JobReport, JobStanding, OpenJobs, Opened,
-    RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
+    Act, Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, MAX_RUNS, OpenJobs, Opened,
+    OpenedJob, RunEnd, RunOutcome, RunReport, Tick,
 };
 use tenure_store::{ElectionKey, JobName, Replies, StoreError, async_trait};
 use tokio_postgres::Row;
@@ -57,7 +57,7 @@ impl LeaseInner {
             (&names, Type::TEXT_ARRAY),
             (&schedules, Type::TEXT_ARRAY),
             (&from, Type::INT8_ARRAY),
-            (&limit(JOBS_MAX), Type::INT8),
+            (&limit(MAX_JOBS), Type::INT8),
         ];
         let sql = self.sql("SELECT {call}, * FROM {schema}.open_jobs($1, $2, $3, $4, $5, $6, $7)");
         let rows = self.ask(&sql, &parameters).await?;
@@ -75,7 +75,7 @@ impl LeaseInner {
         let jobs: Vec<&str> = batch.iter().map(|claim| claim.job.as_str()).collect();
         let ticks: Vec<i64> = batch.iter().map(|claim| number(claim.tick.unix_s())).collect();
         let acts: Vec<&str> = batch.iter().map(|claim| word_for(claim.act)).collect();
-        let missed: Vec<i64> = batch.iter().map(|claim| number(claim.missed.min(COUNT_MAX))).collect();
+        let missed: Vec<i64> = batch.iter().map(|claim| number(claim.missed.min(MAX_COUNT))).collect();
         let parameters: [(&(dyn ToSql + Sync), Type); 10] = [
             (&elections, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),
@@ -85,8 +85,8 @@ impl LeaseInner {
             (&ticks, Type::INT8_ARRAY),
             (&acts, Type::TEXT_ARRAY),
             (&missed, Type::INT8_ARRAY),
-            (&limit(RUNS_MAX), Type::INT8),
-            (&i64::try_from(EARLY_MAX.as_millis()).unwrap_or(i64::MAX), Type::INT8),
+            (&limit(MAX_RUNS), Type::INT8),
+            (&i64::try_from(MAX_EARLY.as_millis()).unwrap_or(i64::MAX), Type::INT8),
         ];
         let sql = self.sql("SELECT {call}, * FROM {schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
         let answers = match self.ask(&sql, &parameters).await {
@@ -156,7 +156,7 @@ impl LeaseInner {
 }
 
 /// Not every JSON reader can tell larger numbers apart.
-const COUNT_MAX: u64 = 1 << 53;
+const MAX_COUNT: u64 = 1 << 53;
 
 fn word_for(act: Act) -> &'static str {
     match act {
@@ -172,16 +172,16 @@ fn opened(rows: &[Row], jobs: usize) -> Result<Opened, PostgresStoreError> {
         return Err(PostgresStoreError::Nonsense("no answer about jobs".to_owned()));
     };
     match get(first, "verdict")? {
-        "opened" => in_order(rows, jobs, standing).map(Opened::Jobs),
+        "opened" => in_order(rows, jobs, opened_job).map(Opened::Jobs),
         "too many" => Ok(Opened::TooMany),
         "not holder" => Ok(Opened::NotHolder),
         other => Err(PostgresStoreError::Nonsense(format!("{other:?} to jobs"))),
     }
 }
 
-fn standing(row: &Row) -> Result<JobStanding, PostgresStoreError> {
+fn opened_job(row: &Row) -> Result<OpenedJob, PostgresStoreError> {
     let ticks = |column| get::<Vec<i64>>(row, column).map(|seconds| seconds.into_iter().map(tick).collect());
-    Ok(JobStanding {
+    Ok(OpenedJob {
         mark: tick(get(row, "mark")?),
         interrupted: ticks("interrupted")?,
         unbegun: ticks("unbegun")?,

@@ -37,7 +37,7 @@ pub(super) struct LeasePushSource {
 /// A server that takes longer to confirm, or to deliver, is abandoned.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A pooler with more processes than this may keep one of them listening until it ends it.
-const ERRANDS_MAX: usize = 200;
+const MAX_ERRANDS: usize = 200;
 /// A payload that proves that notifications arrive.
 const PROBE: &str = "probe";
 
@@ -224,7 +224,7 @@ impl ListenConnection<'_> {
 
     /// Makes a pooler that lends processes undo the `LISTEN` in one of them: it lends that one again sooner or later.
     async fn leaves_alone(&self, listener: &str) {
-        for _ in 0..ERRANDS_MAX {
+        for _ in 0..MAX_ERRANDS {
             match self.on_wake("UNLISTEN").await {
                 Some(process) if process != listener => {}
                 Some(_) | None => return,

@@ -36,7 +36,7 @@ pub(super) enum LeaseCampaignOutcome {
 }
 
 /// The shortest delay before looking again; none at all would be a busy loop.
-const REMAINING_MIN: Duration = Duration::from_millis(1);
+const MIN_REMAINING: Duration = Duration::from_millis(1);
 
 /// Decodes the outcome of one campaign.
 pub(super) fn campaign(row: &Row) -> Result<LeaseCampaignOutcome, PostgresStoreError> {
@@ -54,7 +54,7 @@ pub(super) fn campaign(row: &Row) -> Result<LeaseCampaignOutcome, PostgresStoreE
             let rank: i32 = get(row, "rank")?;
             let held = Held {
                 leader: leader(row, "term")?,
-                remaining: duration(get(row, "remaining_us")?).max(REMAINING_MIN),
+                remaining: duration(get(row, "remaining_us")?).max(MIN_REMAINING),
                 rank: u32::try_from(rank).unwrap_or_default(),
             };
             LeaseCampaignOutcome::Held { held, is_foreign: get::<Option<bool>>(row, "is_foreign")?.unwrap_or_default() }

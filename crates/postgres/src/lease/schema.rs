@@ -1,5 +1,6 @@
 //! The schema: the tables and functions of elections in a database.
 
+use std::fmt;
 use std::time::Duration;
 
 use tenure_store::{StoreError, StoreErrorKind};
@@ -165,6 +166,16 @@ pub enum MigrationOutcome {
         /// The version of the schema.
         version: i32,
     },
+}
+
+impl fmt::Display for MigrationOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created { version } => write!(f, "created the schema, version {version}"),
+            Self::Upgraded { from, to } => write!(f, "upgraded the schema from version {from} to {to}"),
+            Self::Unchanged { version } => write!(f, "the schema was up to date: version {version}"),
+        }
+    }
 }
 
 impl MigrationOutcome {

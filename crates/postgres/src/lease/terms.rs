@@ -13,13 +13,13 @@ use super::super::identifier::election_id;
 pub(super) struct Terms(Mutex<HashMap<u128, Term>>);
 
 /// With more elections than this it starts over.
-const ELECTIONS_MAX: usize = 4_096;
+const MAX_ELECTIONS: usize = 4_096;
 
 impl Terms {
     /// Whether this term is below one seen before.
     pub(super) fn falls(&self, key: &ElectionKey, shown: Term) -> bool {
         let mut terms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if terms.len() >= ELECTIONS_MAX {
+        if terms.len() >= MAX_ELECTIONS {
             terms.clear();
         }
         let highest = terms.entry(election_id(key)).or_insert(shown);

@@ -63,7 +63,7 @@ async fn behind_a_pooler_of_transactions_one_can_speak_and_is_told_that_one_hear
     assert_eq!(listener.payload().await, "1");
 
     for _ in 0..2 {
-        let PubSubEvent::Deaf(error) = BroadcastListener::begin(&*pooled, &key("e")).next().await else {
+        let PubSubEvent::Interrupted(error) = BroadcastListener::begin(&*pooled, &key("e")).next().await else {
             panic!("nothing arrives")
         };
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");

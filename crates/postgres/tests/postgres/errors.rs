@@ -96,7 +96,7 @@ async fn a_server_that_is_going_or_has_gone() {
     let error = candidate.renew(term).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
     let error = until("a refusal", async || {
-        candidate.renew(term).await.err().filter(|error| error.failure() == WriteOutcome::NotSent)
+        candidate.renew(term).await.err().filter(|error| error.write_outcome() == WriteOutcome::NotSent)
     })
     .await;
     assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &["cannot connect"]);

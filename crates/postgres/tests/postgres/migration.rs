@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tenure::Store;
-use tenure::store::ledger::{Claimed, JobStanding, Opened, Tick};
+use tenure::store::ledger::{Claimed, Opened, OpenedJob, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
 use tenure::store::{NewMessage, StoreErrorKind, random_message_id};
 use tenure_core::WriteOutcome;
@@ -234,9 +234,8 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
     leader.resign().await.unwrap();
     let next = leader.granted().await;
     let [mark, unbegun] = [300, 200].map(Tick::from_unix_s);
-    let standing =
-        JobStanding { mark, interrupted: vec![mark], unbegun: vec![unbegun], is_paused: false, requested: None };
-    assert_eq!(leader.open_job(next).await.unwrap(), Opened::Jobs(vec![standing]));
+    let opened = OpenedJob { mark, interrupted: vec![mark], unbegun: vec![unbegun], is_paused: false, requested: None };
+    assert_eq!(leader.open_job(next).await.unwrap(), Opened::Jobs(vec![opened]));
     assert_eq!(leader.claim_again(next, 200).await.unwrap(), Claimed::Granted);
 }
 

@@ -6,7 +6,7 @@
 --          5 it is paused
 
 local RUN, AGAIN, SKIP = 'run', 'again', 'skip'
-local runs_max, early_max, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+local runs_max, max_early, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 
 -- Only the newest are kept.
 local function trim(runs, name, job)
@@ -35,12 +35,12 @@ return each(4, 4, 7, function(k, a)
   local job = job_of(jobs, runs, name)
   if not job then return { 4 } end
   local ahead = tonumber(tick) * 1000 - now
-  if ahead > early_max then return { 3, ahead } end
+  if ahead > max_early then return { 3, ahead } end
 
   if job.paused_at > 0 and not is_own(job, runs, name, tick, nonce, term, act) then return { 5 } end
   if act ~= AGAIN and tonumber(tick) > job.mark then
     local count = act == SKIP and 'skipped' or 'missed'
-    job.mark, job[count] = tonumber(tick), math.min(job[count] + tonumber(ARGV[a + 7]), COUNT_MAX)
+    job.mark, job[count] = tonumber(tick), math.min(job[count] + tonumber(ARGV[a + 7]), MAX_COUNT)
     local dropped = {}
     if act == RUN then
       begin(runs, name, tick, nonce, term, candidate)

@@ -14,12 +14,12 @@
 -- ARGV[1] is the number of the call, which the answer repeats: an answer to another call is never taken for this one's.
 
 local RESERVATION = 1000
-local HISTORY_MAX = 256
+local MAX_HISTORY = 256
 -- From the next number on, a number plus one may be the same number.
-local TERM_MAX = 9007199254740991
+local MAX_TERM = 9007199254740991
 local KEENEST = 10
 -- So many who have lost their place are cleared away in one step. Each of them was added in a step of its own.
-local DROPPED_MAX = 32
+local MAX_DROPPED = 32
 -- Beyond any time in milliseconds for some centuries, so that higher priorities go first and then those who came first.
 local PRIORITY_STEP = 8796093022208
 
@@ -49,7 +49,7 @@ end
 -- A number of ours; an error that names its place if somebody has put something else there.
 local function number_in(election, field, text)
   local number = tonumber(text or 0)
-  if number and number >= 0 and number <= TERM_MAX and number == math.floor(number) then return number end
+  if number and number >= 0 and number <= MAX_TERM and number == math.floor(number) then return number end
   error(string.format('DAMAGED the field %s of the key %q is %q', field, election, text), 0)
 end
 
@@ -72,7 +72,7 @@ end
 -- two under one term.
 local function next_term(election, known)
   local term = math.max(known.term + 1, known.above + 1, now)
-  if term <= TERM_MAX then return term end
+  if term <= MAX_TERM then return term end
   error(string.format('DAMAGED the term of the key %q is the last one: its terms are used up, so no candidate can lead, not even after it is removed; without a backup, use another name', election), 0)
 end
 
@@ -104,7 +104,7 @@ end
 local function note(history, term, change, reason, candidate)
   write('LPUSH', history, string.format('%.0f %.0f %s %s ', now, term, change, reason) .. candidate)
   -- Each time, so that a user without this right finds out with the first transition and not with a late one.
-  write('LTRIM', history, 0, HISTORY_MAX - 1)
+  write('LTRIM', history, 0, MAX_HISTORY - 1)
 end
 
 -- The last leadership that was recorded has ended without a word.
@@ -137,10 +137,10 @@ end
 
 -- Whoever was not heard of in time has lost its place. Returns whether nobody of them is left.
 local function drop_stale(k)
-  local stale = redis.call('ZRANGEBYSCORE', KEYS[k + 4], '-inf', now, 'LIMIT', 0, DROPPED_MAX)
+  local stale = redis.call('ZRANGEBYSCORE', KEYS[k + 4], '-inf', now, 'LIMIT', 0, MAX_DROPPED)
   for _, nonce in ipairs(stale) do leave_line(k, nonce) end
   if #stale > 0 then write('ZREM', KEYS[k + 4], unpack(stale)) end
-  return #stale < DROPPED_MAX
+  return #stale < MAX_DROPPED
 end
 
 local function is_fresh(k, nonce)

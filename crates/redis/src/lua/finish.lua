@@ -21,7 +21,7 @@ return each(4, 2, 8, function(k, a)
     if ARGV[a + 6] == 'not-begun' then
       -- It has not fired, either, and is missed until a later leader runs it.
       run.state, job.fired = NOT_BEGUN, math.max(job.fired - 1, 0)
-      job.missed = math.min(job.missed + 1, COUNT_MAX)
+      job.missed = math.min(job.missed + 1, MAX_COUNT)
     end
     put_job(jobs, runs, name, job)
   elseif is_confirmed_by_replicas then

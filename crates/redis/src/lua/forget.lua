@@ -28,7 +28,7 @@ local function salvage(k)
   local highest = now
   for _, text in ipairs(texts) do
     local term = string.match(text, '^%d+$') and tonumber(text) or 0
-    if term <= TERM_MAX then highest = math.max(highest, term) end
+    if term <= MAX_TERM then highest = math.max(highest, term) end
   end
   return { term = highest, above = 0 }
 end

@@ -12,7 +12,7 @@
 -- The runs of a job are its ticks, the oldest first. A star follows those whose end was not told, and an exclamation mark
 -- those that never began: they were given back. None of this expires.
 
-local COUNT_MAX = 9007199254740992
+local MAX_COUNT = 9007199254740992
 
 -- What follows the tick of a run.
 local OPEN, ENDED, NOT_BEGUN = '*', '', '!'

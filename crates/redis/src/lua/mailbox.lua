@@ -60,7 +60,7 @@ local function gather(stream, contents, limit, is_wanted)
   return found
 end
 
--- Tells whoever leads that messages wait. Foreign participants have no ear for it.
+-- Tells whoever leads that messages wait. Foreign participants do not listen for it.
 local function call_leader(k)
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
   if holder and known.holder == holder and known.nonce and known.wake and known.wake ~= '' then

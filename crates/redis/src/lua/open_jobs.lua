@@ -37,11 +37,11 @@ return each(4, 3, 0, function(k, a)
     if not redis.call('HGET', jobs, ARGV[i]) then count = count + 1 end
   end
   if count > jobs_max then return { 2 } end
-  local standings = { 1 }
+  local jobs = { 1 }
   for i = a + 3, #ARGV - 2, 3 do
     -- A leader whose clock is fast must not decide what is still to come.
     local from = math.min(tonumber(ARGV[i + 2]), math.floor(now / 1000))
-    standings[#standings + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, term)
+    jobs[#jobs + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, term)
   end
-  return standings
+  return jobs
 end)

@@ -6,16 +6,16 @@
 local changes, sees_subscribers = ARGV[2], ARGV[3] == '1'
 
 -- So many of those first in line are woken, one after the other.
-local WOKEN_MAX = 16
+local MAX_WOKEN = 16
 -- So many are looked at, if at least one of them is alive: those who are gone are cleared away, and each of them was added in
 -- a step of its own.
-local LOOKED_AT_MAX = 64
+local MAX_LOOKED_AT = 64
 
 -- When whoever has this number in line looks: the successor at once, the others when the reservation is over, one after the
 -- other and all of them within another one.
 local function delay_of(number)
   if number == 0 then return 0 end
-  return RESERVATION + math.floor((number - 1) * RESERVATION / WOKEN_MAX)
+  return RESERVATION + math.floor((number - 1) * RESERVATION / MAX_WOKEN)
 end
 
 -- Tells a stand-by to look, each process once. Its candidate, or false if it is known to be gone.
@@ -34,7 +34,7 @@ end
 -- Tells the first in line of this name. Its nonce, if there is one; and whether one stood by, although it is gone.
 local function tell_named(k, successor, woken)
   local number, was_there = string.format('%.0f', number_of(successor)), false
-  for _ = 1, LOOKED_AT_MAX do
+  for _ = 1, MAX_LOOKED_AT do
     local place = redis.call('ZRANGEBYSCORE', KEYS[k + 7], number, number, 'LIMIT', 0, 1)[1]
     if not place then break end
     local nonce = string.match(place, ' (.*)$')
@@ -55,9 +55,9 @@ end
 local function tell_line(k, number, named, is_clean, woken)
   local place, looked_at, first, first_candidate = 0, 0, nil, nil
   -- The named successor is one of them, and has the first number.
-  local last = named and WOKEN_MAX or number + WOKEN_MAX
-  while number < last and (not first or looked_at < LOOKED_AT_MAX) do
-    local nonces = redis.call('ZRANGE', KEYS[k + 3], place, place + WOKEN_MAX - 1)
+  local last = named and MAX_WOKEN or number + MAX_WOKEN
+  while number < last and (not first or looked_at < MAX_LOOKED_AT) do
+    local nonces = redis.call('ZRANGE', KEYS[k + 3], place, place + MAX_WOKEN - 1)
     if #nonces == 0 then break end
     local details = redis.call('HMGET', KEYS[k + 5], unpack(nonces))
     for i, nonce in ipairs(nonces) do

@@ -90,7 +90,7 @@ async fn who_may_not_hear_is_told_and_hints_go_on() {
     let store = open(&server.url_as("deaf", "secret"));
     let mut changes = store.watch(Interest::All);
     let mut listener = BroadcastListener::begin(&*store, &key("e"));
-    let PubSubEvent::Deaf(error) = listener.next().await else { panic!("it may not listen") };
+    let PubSubEvent::Interrupted(error) = listener.next().await else { panic!("it may not listen") };
     assert_eq!(error.kind(), StoreErrorKind::Denied, "{error}");
     assert_eq!(next(&mut changes).await.key, None, "it hears of changes");
     let refusal = say(&*store, &key("e"), "1").await.unwrap_err();
@@ -105,7 +105,7 @@ async fn a_pattern_that_tells_no_namespaces_apart_has_no_broadcasts_to_others() 
     let store = open(&format!("{}?key_pattern={{name}}", server.url()));
     let elsewhere = tenure::store::ElectionKey { namespace: "other".parse().unwrap(), ..key("e") };
     assert_eq!(say(&*store, &elsewhere, "1").await.unwrap_err().kind(), StoreErrorKind::Configuration);
-    assert!(matches!(BroadcastListener::begin(&*store, &elsewhere).next().await, PubSubEvent::Deaf(_)));
+    assert!(matches!(BroadcastListener::begin(&*store, &elsewhere).next().await, PubSubEvent::Interrupted(_)));
     let mut listener = BroadcastListener::new(&*store, &key("e")).await;
     say(&*store, &key("e"), "1").await.unwrap();
     assert_eq!(listener.payload().await, "1");

@@ -78,7 +78,7 @@ async fn a_server_that_loads_its_data_answers_when_it_has_finished() {
     server.restart();
     let error = until("a connection", async || {
         // The first one may find out that the connection is gone.
-        leader.renew(term).await.err().filter(|error| error.failure() == WriteOutcome::Refused)
+        leader.renew(term).await.err().filter(|error| error.write_outcome() == WriteOutcome::Refused)
     })
     .await;
     assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["LOADING", "still loading"]);

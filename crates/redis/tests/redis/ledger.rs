@@ -1,7 +1,7 @@
 //! Jobs on servers that restart, run out of memory, and are looked into.
 
 use tenure::store::StoreErrorKind;
-use tenure::store::ledger::{Claimed, JobStanding, Opened, RunOutcome, Tick};
+use tenure::store::ledger::{Claimed, Opened, OpenedJob, RunOutcome, Tick};
 use tenure_core::WriteOutcome;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
@@ -36,17 +36,17 @@ async fn what_an_older_version_has_written_down_is_read() {
     server.command(&["HSET", runs, "backup:300:began", &earlier, "backup:300:ended", "300900 400 cancelled "]);
 
     let [mark, second, first] = [300, 200, 150].map(Tick::from_unix_s);
-    let standing = |unbegun| {
-        Opened::Jobs(vec![JobStanding { mark, interrupted: vec![first], unbegun, is_paused: false, requested: None }])
+    let opened = |unbegun| {
+        Opened::Jobs(vec![OpenedJob { mark, interrupted: vec![first], unbegun, is_paused: false, requested: None }])
     };
-    assert_eq!(leader.open_job(term).await.unwrap(), standing(Vec::new()));
+    assert_eq!(leader.open_job(term).await.unwrap(), opened(Vec::new()));
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted, "its reply was lost");
     assert!(leader.give_back(term, 200).await.unwrap());
     server.command(&["HSET", runs, "backup:120:began", &mine]);
     assert!(!leader.give_back(term, 120).await.unwrap(), "the job has no such run");
     leader.resign().await.unwrap();
     let next = leader.granted().await;
-    assert_eq!(leader.open_job(next).await.unwrap(), standing(vec![second]));
+    assert_eq!(leader.open_job(next).await.unwrap(), opened(vec![second]));
     let report = leader.jobs().await.remove(0);
     let outcomes: Vec<_> = report.runs.iter().map(|run| run.end.clone().map(|end| end.outcome)).collect();
     assert_eq!(outcomes, [Some(RunOutcome::Cancelled), Some(RunOutcome::NotBegun), None]);

@@ -24,7 +24,7 @@ fn fuzz_sqlite_file() {
 
 fn damage(path: &Path, mut bytes: Vec<u8>, mut tape: InputTape<'_>) {
     let mut log = Vec::new();
-    for _ in 0..DAMAGES_MAX {
+    for _ in 0..MAX_DAMAGES {
         if tape.is_at_end() {
             break;
         }
@@ -61,4 +61,4 @@ fn swap_pages(bytes: &mut [u8], one: usize, other: usize) {
 }
 
 const PAGE: usize = 4096;
-const DAMAGES_MAX: usize = 8;
+const MAX_DAMAGES: usize = 8;

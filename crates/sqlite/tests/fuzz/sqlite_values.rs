@@ -26,7 +26,7 @@ fn fuzz_sqlite_values() {
             SqliteStore::open(&path).unwrap()
         });
         let mut tape = InputTape::new(input);
-        for _ in 0..CHANGES_MAX {
+        for _ in 0..MAX_CHANGES {
             if !tape.is_at_end() {
                 change(&connection, &mut tape);
             }
@@ -97,7 +97,7 @@ fn value(tape: &mut InputTape<'_>) -> Value {
     }
 }
 
-const CHANGES_MAX: usize = 4;
+const MAX_CHANGES: usize = 4;
 
 const COLUMNS: &[(&str, &[&str])] = &[
     ("machine", &["id", "boot_id"]),

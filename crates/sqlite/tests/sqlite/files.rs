@@ -115,10 +115,18 @@ async fn a_file_that_was_deleted_or_replaced_is_noticed_until_whoever_led_has_st
             continue;
         }
         let error = candidate.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, WriteOutcome::Replaced), "{n}: {error}");
+        assert_eq!(
+            (error.kind(), error.write_outcome()),
+            (StoreErrorKind::Replaced, WriteOutcome::Replaced),
+            "{n}: {error}"
+        );
         // Until it says that it has stopped, it may be at work still, and nobody else can lead.
         let error = candidate.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, WriteOutcome::Replaced), "{n}: {error}");
+        assert_eq!(
+            (error.kind(), error.write_outcome()),
+            (StoreErrorKind::Replaced, WriteOutcome::Replaced),
+            "{n}: {error}"
+        );
         candidate.resign().await.unwrap();
         assert!(matches!(candidate.renew(term).await.unwrap(), RenewReply::NotHolder { .. }), "{n}");
         assert!(candidate.granted().await > term, "{n}");
@@ -145,10 +153,10 @@ async fn a_full_disk_is_told_and_got_over() {
         }
     }
     let error = error.expect("the disk is full");
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
+    assert_eq!((error.kind(), error.write_outcome()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
     let large = new_message(&key("e"), &format!("\"{}\"", "x".repeat(60_000)));
     let error = store.send(&[large]).await.remove(0).unwrap_err();
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
+    assert_eq!((error.kind(), error.write_outcome()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
     store.observe(&[key("e")]).await.remove(0).unwrap();
     std::fs::remove_file(&filler).unwrap();
     assert_eq!(candidate.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use tenure::JobName;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JobStanding, OpenJob, OpenJobs, Opened, RunOutcome, Tick};
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, OpenJob, OpenJobs, Opened, OpenedJob, RunOutcome, Tick};
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{JobLedger, Mailbox, MessageState, StoreErrorKind};
 use tenure_core::Term;
@@ -47,8 +47,8 @@ async fn what_is_written_down_outlasts_the_store() {
     assert_eq!(store.jobs(&key("e"), 10).await.unwrap(), before);
     let next = SqliteCandidate::new(&store, "e", "other");
     let term = next.granted().await;
-    let standing = opened(&next, term, 999).await;
-    assert_eq!((standing.mark.unix_s(), standing.interrupted), (200, vec![Tick::from_unix_s(200)]));
+    let opened = opened(&next, term, 999).await;
+    assert_eq!((opened.mark.unix_s(), opened.interrupted), (200, vec![Tick::from_unix_s(200)]));
 }
 
 #[tokio::test]
@@ -96,11 +96,11 @@ fn job() -> JobName {
     JobName::new("backup").unwrap()
 }
 
-async fn opened(leader: &SqliteCandidate<'_>, term: Term, from: u64) -> JobStanding {
+async fn opened(leader: &SqliteCandidate<'_>, term: Term, from: u64) -> OpenedJob {
     let jobs = vec![OpenJob { job: job(), schedule: "daily".into(), from: Tick::from_unix_s(from) }];
     let request = OpenJobs { key: leader.key.clone(), nonce: leader.nonce, term, jobs };
     match JobLedger::open(leader.store, &request).await.unwrap() {
-        Opened::Jobs(mut standings) => standings.remove(0),
+        Opened::Jobs(mut opened) => opened.remove(0),
         refusal @ (Opened::TooMany | Opened::NotHolder) => panic!("{refusal:?}"),
     }
 }

@@ -20,7 +20,11 @@ async fn a_file_that_is_mounted_by_itself_is_refused() {
     std::fs::write(&elsewhere, "").unwrap();
     let _mount = Mount::bind(&path, &elsewhere);
     let error = SqliteStore::open(&elsewhere).unwrap_err();
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, WriteOutcome::Refused), "{error}");
+    assert_eq!(
+        (error.kind(), error.write_outcome()),
+        (StoreErrorKind::Configuration, WriteOutcome::Refused),
+        "{error}"
+    );
     assert!(error.to_string().contains("mount its directory"), "{error}");
     assert!(!beside(&elsewhere, "-wal").exists() && !beside(&elsewhere, "-tenure").exists());
     leader.renew(term).await.unwrap();
@@ -90,7 +94,11 @@ async fn a_file_with_another_name_is_refused_even_if_that_was_made_later() {
             assert!(is_told, "{name}: {error}");
         }
         let error = leader.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, WriteOutcome::Refused), "{error}");
+        assert_eq!(
+            (error.kind(), error.write_outcome()),
+            (StoreErrorKind::Configuration, WriteOutcome::Refused),
+            "{error}"
+        );
         std::fs::remove_file(&link).unwrap();
         leader.renew(term).await.unwrap();
     }

@@ -55,7 +55,7 @@ struct StoredElection {
     ledger: Ledger,
 }
 
-const HISTORY_MAX: usize = 1_000;
+const MAX_HISTORY: usize = 1_000;
 const HINTS_KEPT: usize = 256;
 
 impl MemoryStore {
@@ -87,7 +87,7 @@ impl MemoryStore {
         let reply = act(&mut kept.record, &self.moment(), &mut effects);
         let news = !effects.transitions.is_empty() || !effects.wake.is_empty();
         kept.history.extend(effects.transitions);
-        while kept.history.len() > HISTORY_MAX {
+        while kept.history.len() > MAX_HISTORY {
             kept.history.pop_front();
         }
         drop(elections);

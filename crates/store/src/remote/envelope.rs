@@ -7,7 +7,7 @@ use tenure_core::{ChannelName, Sender};
 use crate::{Broadcast, ElectionKey, MessageId};
 
 /// The maximum overhead over the payload: an id, the longest names, and three line breaks.
-pub const ENVELOPE_BYTES_MAX: usize = 32 + tenure_core::CHANNEL_BYTES_MAX + tenure_core::NAME_BYTES_MAX + 3;
+pub const MAX_ENVELOPE_BYTES: usize = 32 + tenure_core::MAX_CHANNEL_BYTES + tenure_core::MAX_NAME_BYTES + 3;
 
 /// Names hold no line breaks, so the payload begins after the third.
 pub fn seal(broadcast: &Broadcast) -> String {
@@ -58,6 +58,6 @@ mod tests {
         let key = ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly").unwrap() };
         let (channel, sender) = (ChannelName::new("c".repeat(63)).unwrap(), Sender::new("s".repeat(200)).unwrap());
         let broadcast = Broadcast { key, id: crate::random_message_id(), channel, sender, payload: Arc::from("1") };
-        assert_eq!(seal(&broadcast).len(), ENVELOPE_BYTES_MAX + 1);
+        assert_eq!(seal(&broadcast).len(), MAX_ENVELOPE_BYTES + 1);
     }
 }

@@ -50,7 +50,7 @@ pub struct PushDemand {
 
 const HINTS_KEPT: usize = 256;
 const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
-const BACK_OFF_MAX: Duration = Duration::from_secs(2);
+const MAX_BACK_OFF: Duration = Duration::from_secs(2);
 
 impl<S: PushSource> PushHub<S> {
     /// Starts without watchers, and so without a connection.
@@ -243,7 +243,7 @@ async fn listen<S: PushSource>(source: Arc<S>, push_sink: Arc<PushSink>) {
         let has_heard = source.listen(&push_sink).await;
         push_sink.not_heard();
         push_sink.subscribers.interrupted();
-        back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(BACK_OFF_MAX) };
+        back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(MAX_BACK_OFF) };
         tokio::time::sleep(back_off).await;
     }
 }
@@ -257,7 +257,7 @@ mod tests {
     struct Silence;
 
     impl PushSource for Silence {
-        async fn listen(&self, _ear: &PushSink) -> bool {
+        async fn listen(&self, _push_sink: &PushSink) -> bool {
             false
         }
     }

@@ -67,7 +67,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
 /// When there are more, one of them is given up. The oldest never is, because over a slow network it is the one that
 /// succeeds, and neither is the newest, because it may be the first one since the network is back.
-const ATTEMPTS_MAX: usize = 4;
+const MAX_ATTEMPTS: usize = 4;
 
 impl<D: Connect> Reconnecting<D> {
     /// Connects when a connection is first needed.
@@ -178,7 +178,7 @@ impl<D: Connect> Reconnecting<D> {
             self.status.send_if_modified(|status| {
                 status.tasks.retain(|task| !task.is_finished());
                 status.tasks.push(task.abort_handle());
-                if status.tasks.len() > ATTEMPTS_MAX {
+                if status.tasks.len() > MAX_ATTEMPTS {
                     status.tasks.remove(1).abort();
                 }
                 false

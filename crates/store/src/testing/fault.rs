@@ -1,5 +1,6 @@
 //! Faults that can happen to calls, and the calls they can happen to.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::StoreError;
@@ -80,6 +81,35 @@ impl Operation {
         Self::ForgetJob,
         Self::SteerJob,
     ];
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Campaign => "campaign",
+            Self::Renew => "renew",
+            Self::Resign => "resign",
+            Self::Observe => "observe",
+            Self::Elections => "list elections",
+            Self::RequestHandover => "request a hand-over",
+            Self::History => "history",
+            Self::Forget => "forget",
+            Self::RaiseTerms => "raise terms",
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::Settle => "ack",
+            Self::ListMessages => "list messages",
+            Self::CountMessages => "count messages",
+            Self::Requeue => "requeue",
+            Self::Broadcast => "broadcast",
+            Self::OpenJobs => "open jobs",
+            Self::Claim => "claim",
+            Self::Finish => "finish",
+            Self::ListJobs => "list jobs",
+            Self::ForgetJob => "forget a job",
+            Self::SteerJob => "steer a job",
+        })
+    }
 }
 
 /// What happens to a call.

@@ -41,7 +41,7 @@ use crate::{
 ///
 /// store.inject(Operation::Observe, Fault::LoseReply);
 /// let replies = store.observe(&keys).await;
-/// assert_eq!(replies[0].as_ref().expect_err("lost").failure(), WriteOutcome::Unknown);
+/// assert_eq!(replies[0].as_ref().expect_err("lost").write_outcome(), WriteOutcome::Unknown);
 ///
 /// store.heal();
 /// assert!(store.observe(&keys).await.iter().all(Result::is_ok));
@@ -125,7 +125,7 @@ impl FaultyStore {
         self.releases.send_modify(|releases| *releases += 1);
     }
 
-    /// Ends all faults, lets go of all calls that are held, and lets hints pass.
+    /// Ends all faults, releases all held calls, and lets hints pass.
     pub fn heal(&self) {
         for operation in Operation::ALL {
             self.clear(operation);

@@ -41,7 +41,7 @@ pub struct VirtualClock {
     participants: Mutex<Vec<Participant>>,
 }
 
-/// Begins to wait until a thread that goes by the clock has done what it can at this instant; `None` once it has ended.
+/// Begins to wait until a thread that uses this clock has done what it can at this instant; `None` once it has ended.
 type Participant = Arc<dyn Fn() -> Option<BoxFuture<'static, ()>> + Send + Sync>;
 
 /// A future that is still not done after this much virtual time is not waiting for time.

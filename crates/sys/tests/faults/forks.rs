@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::Error;
 use tenure::blocking::Client;
-use tenure_testkit::place::TestPlace;
+use tenure_testkit::running_store::RunningStore;
 use tenure_testkit::stores::Backend;
 
 use super::child::exit_code_of_fork;
@@ -15,11 +15,11 @@ fn broken(statements: &[bool]) -> u8 {
 }
 
 pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Backend) {
-    never_leads_and_never_waits(&TestPlace::on(store)).unwrap();
+    never_leads_and_never_waits(&RunningStore::on(store)).unwrap();
 }
 
-fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
-    let tenure = Client::open(&place.url())?;
+fn never_leads_and_never_waits(store: &RunningStore) -> Result<(), Error> {
+    let tenure = Client::open(&store.url())?;
     let candidacy = tenure.election("x")?.candidate().start()?;
     let leadership = candidacy.elected()?;
     let work = leadership.begin_work();
@@ -53,11 +53,11 @@ fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
 }
 
 pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for_the_parent(store: &dyn Backend) {
-    dropping_changes_nothing(&TestPlace::on(store)).unwrap();
+    dropping_changes_nothing(&RunningStore::on(store)).unwrap();
 }
 
-fn dropping_changes_nothing(place: &TestPlace) -> Result<(), Error> {
-    let tenure = Client::open(&place.url())?;
+fn dropping_changes_nothing(store: &RunningStore) -> Result<(), Error> {
+    let tenure = Client::open(&store.url())?;
     let candidacy = tenure.election("x")?.candidate().start()?;
     let leadership = candidacy.elected()?;
     let inherited = std::cell::RefCell::new(Some((candidacy, leadership.begin_work())));

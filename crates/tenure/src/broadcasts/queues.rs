@@ -36,7 +36,7 @@ struct QueuedBroadcast {
 }
 
 /// More do not wait for a reader that does not keep up: the oldest are dropped.
-const WAITING_MAX: usize = 1_000;
+const MAX_WAITING: usize = 1_000;
 
 impl BroadcastQueues {
     pub(crate) fn new(handlers: Vec<Arc<BroadcastHandler>>) -> Self {
@@ -67,7 +67,7 @@ impl BroadcastQueues {
             PubSubEvent::Listening => drop(self.is_listening.send_replace(true)),
             PubSubEvent::Broadcast(broadcast) => self.hand_out(shared, &broadcast),
             PubSubEvent::Missed(count) => report_missed(shared, None, count),
-            PubSubEvent::Deaf(error) => {
+            PubSubEvent::Interrupted(error) => {
                 self.is_listening.send_replace(false);
                 shared.report(ElectionError::Store(error));
             }
@@ -120,7 +120,7 @@ impl ReaderQueue {
     /// is complained about once.
     fn put(&self, broadcast: Broadcast) -> bool {
         let mut waiting = self.waiting();
-        let is_full = waiting.broadcasts.len() >= WAITING_MAX;
+        let is_full = waiting.broadcasts.len() >= MAX_WAITING;
         if is_full {
             waiting.broadcasts.pop_front();
             waiting.dropped += 1;
@@ -139,7 +139,7 @@ impl ReaderQueue {
 
 impl fmt::Debug for BroadcastQueues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Board").field("lines", &self.lines().len()).finish_non_exhaustive()
+        f.debug_struct("BroadcastQueues").field("lines", &self.lines().len()).finish_non_exhaustive()
     }
 }
 

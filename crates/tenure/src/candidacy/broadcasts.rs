@@ -71,7 +71,7 @@ impl Candidacy {
     pub fn broadcasts(&self, channel: &str) -> Result<Broadcasts, Error> {
         let channel = ChannelName::new(channel)?;
         self.client.check_pubsub()?;
-        if self.shared.open_board(Vec::new) {
+        if self.shared.open_broadcast_queues(Vec::new) {
             self.shared.attach(BroadcastCompanion);
         }
         Ok(Broadcasts::new(Arc::clone(&self.shared), channel))

@@ -74,7 +74,7 @@ impl<C> CandidacyBuilder<C> {
     ///
     /// A longer ttl survives longer outages of the store, and leaves the election without a leader for longer after a crash.
     ///
-    /// [`start`](Self::start) fails when it is outside of [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
+    /// [`start`](Self::start) fails when it is outside of [`Timing::MIN_TTL`] to [`Timing::MAX_TTL`].
     ///
     /// ```
     /// use std::time::Duration;

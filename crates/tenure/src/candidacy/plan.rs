@@ -49,7 +49,7 @@ pub(super) struct CandidacyPlan {
 }
 
 /// Enough to survive a restart of a service that the handler needs, and few enough to be noticed the same minute.
-const ATTEMPTS_MAX: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 impl CandidacyPlan {
     pub(super) fn new(client: Client, name: ElectionName) -> Self {
@@ -65,7 +65,7 @@ impl CandidacyPlan {
             stands_by: true,
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
-            max_attempts: ATTEMPTS_MAX,
+            max_attempts: MAX_ATTEMPTS,
             broadcast_handlers: BTreeMap::new(),
             #[cfg(feature = "cron")]
             jobs: Vec::new(),
@@ -121,7 +121,7 @@ impl CandidacyPlan {
         let hears = !self.broadcast_handlers.is_empty();
         if hears {
             self.client.check_pubsub()?;
-            shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
+            shared.open_broadcast_queues(|| broadcasts::handlers(self.broadcast_handlers));
         }
         #[cfg(feature = "cron")]
         let job_set = super::jobs::job_set(&self.client, crate::cron::Jobs(self.jobs))?;
@@ -154,7 +154,7 @@ impl CandidacyPlan {
     /// Refuses settings that the builder took as they came.
     fn check_settings(&self) -> Result<(), Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
-        if bytes > Error::METADATA_BYTES_MAX {
+        if bytes > Error::MAX_METADATA_BYTES {
             return Err(Error::Metadata { bytes });
         }
         if self.health_within == Some(Duration::ZERO) {

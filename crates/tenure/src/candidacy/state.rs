@@ -106,7 +106,7 @@ impl Candidacy {
             Phase::Standing if !self.shared.is_healthy() => Some(CandidacyState::Unhealthy),
             Phase::Standing => None,
         });
-        known.unwrap_or_else(|| CandidacyState::Following { leader: self.shared.last_heard().leader() })
+        known.unwrap_or_else(|| CandidacyState::Following { leader: self.shared.store_view().leader() })
     }
 
     /// Returns the outage of the store, if its last answer was an error or came too late. Makes no request.
@@ -118,7 +118,7 @@ impl Candidacy {
         if !self.shared.is_same_process() {
             return None;
         }
-        let (since, last_error) = self.shared.last_heard().outage()?;
+        let (since, last_error) = self.shared.store_view().outage()?;
         Some(StoreOutage { lasting: self.shared.clock.now().saturating_since(since), last_error })
     }
 }

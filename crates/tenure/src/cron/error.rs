@@ -1,6 +1,6 @@
 //! Errors in schedules, with advice.
 
-use super::expression::LENGTH_MAX;
+use super::expression::MAX_LENGTH;
 
 /// A cron expression or a time zone that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum ScheduleError {
         text: String,
     },
     /// The expression is too long.
-    #[error("the cron expression is too long: {bytes} bytes; at most {LENGTH_MAX} are allowed")]
+    #[error("the cron expression is too long: {bytes} bytes; at most {MAX_LENGTH} are allowed")]
     TooLong {
         /// The length of the expression.
         bytes: usize,

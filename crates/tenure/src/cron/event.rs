@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tenure_core::JobName;
-use tenure_core::jobs::{JOBS_MAX, Tick};
+use tenure_core::jobs::{MAX_JOBS, Tick};
 
 /// An error of a job. Other jobs go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl fmt::Display for JobError {
             ),
             Self::TooMany => write!(
                 f,
-                "the election has more than {JOBS_MAX} jobs, including former ones; remove some with `tenure cron forget`"
+                "the election has more than {MAX_JOBS} jobs, including former ones; remove some with `tenure cron forget`"
             ),
         }
     }

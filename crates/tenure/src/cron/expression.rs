@@ -57,12 +57,12 @@ const NICKNAMES: [(&str, &str); 7] = [
 ];
 
 /// Maximum length of an expression, in bytes: far more than any needs.
-pub(super) const LENGTH_MAX: usize = 1_000;
+pub(super) const MAX_LENGTH: usize = 1_000;
 
 impl Expression {
     /// Reads five fields, or six with seconds first, or a nickname.
     pub(super) fn parse(text: &str) -> Result<Self, ScheduleError> {
-        if text.len() > LENGTH_MAX {
+        if text.len() > MAX_LENGTH {
             return Err(ScheduleError::TooLong { bytes: text.len() });
         }
         let fields = fields_of(text)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::jobs::{EndedAttempt, JOBS_MAX, RunId, RunOutcome};
+use tenure_core::jobs::{EndedAttempt, MAX_JOBS, RunId, RunOutcome};
 use tokio::sync::Notify;
 
 use super::job::Job;
@@ -49,7 +49,7 @@ impl Jobs {
         if let Some((twin, _)) = self.0.iter().find(|(job, _)| !names.insert(job.name())) {
             return Err(Error::SameJob { job: twin.name().clone() });
         }
-        if self.0.len() > JOBS_MAX {
+        if self.0.len() > MAX_JOBS {
             return Err(Error::TooManyJobs { count: self.0.len() });
         }
         if let Some((job, _)) = self.0.iter().find(|(job, _)| job.timeout_after() == Some(Duration::ZERO)) {
@@ -183,6 +183,6 @@ impl fmt::Debug for Jobs {
 
 impl fmt::Debug for JobSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Roster").finish_non_exhaustive()
+        f.debug_struct("JobSet").finish_non_exhaustive()
     }
 }

@@ -261,7 +261,7 @@ async fn ask(ledger: &dyn JobLedger, call: LedgerCall) -> LedgerAnswer {
 /// What became of the write; the first error is kept for people.
 fn failed<T>(reply: Result<T, StoreError>, first: &mut Option<StoreError>) -> Result<T, WriteOutcome> {
     reply.map_err(|error| {
-        let outcome = error.failure();
+        let outcome = error.write_outcome();
         first.get_or_insert(error);
         outcome
     })

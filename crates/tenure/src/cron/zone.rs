@@ -8,9 +8,9 @@ use super::error::ScheduleError;
 pub(super) const DEFAULT: &str = "UTC";
 
 /// More hints than this would hide the right one.
-const HINTS_MAX: usize = 3;
+const MAX_HINTS: usize = 3;
 /// More mistakes than this make another name.
-const MISTAKES_MAX: usize = 2;
+const MAX_MISTAKES: usize = 2;
 
 /// Looks in the system's database, because that is kept up to date, and then in the one that is built in, because a container
 /// may have none.
@@ -27,12 +27,12 @@ fn hint(name: &str) -> String {
     let bundled = TimeZoneDatabase::bundled();
     let names: Vec<String> = bundled.available().map(|known| known.as_str().to_owned()).collect();
     let is_place = |known: &&String| known.to_ascii_lowercase().rsplit('/').next() == Some(wanted.as_str());
-    let is_near = |known: &&String| mistakes(&known.to_ascii_lowercase(), &wanted) <= MISTAKES_MAX;
+    let is_near = |known: &&String| mistakes(&known.to_ascii_lowercase(), &wanted) <= MAX_MISTAKES;
     let mut meant: Vec<&String> = names.iter().filter(is_place).collect();
-    if meant.is_empty() && wanted.len() > MISTAKES_MAX && wanted.len() < 80 {
+    if meant.is_empty() && wanted.len() > MAX_MISTAKES && wanted.len() < 80 {
         meant = names.iter().filter(is_near).collect();
     }
-    let meant: Vec<String> = meant.into_iter().take(HINTS_MAX).map(|known| format!("`{known}`")).collect();
+    let meant: Vec<String> = meant.into_iter().take(MAX_HINTS).map(|known| format!("`{known}`")).collect();
     if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
 }
 

@@ -58,7 +58,7 @@ impl<R> Batcher<R> {
         Some(RequestBatch { number: self.sent, from, requests, patience })
     }
 
-    /// Takes out what nobody waits for any more. Sent now, it might be granted to a candidate that has left.
+    /// Takes out the requests that were given up. Sent now, it might be granted to a candidate that has left.
     pub(crate) fn give_up(&mut self, now: Instant) -> Vec<Requester> {
         self.waiting.extract_if(.., |waiting| waiting.patience <= now).map(|waiting| waiting.from).collect()
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tenure_core::{
-    Anomaly, Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Unreleased, Verb,
+    Anomaly, Elector, ElectorPhase, Input, Instant, LossReason, Metadata, Output, Request, Term, Trust, Unreleased,
+    Verb,
 };
 
 use super::CandidacyId;
@@ -96,13 +97,13 @@ impl DrivenCandidacy {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.elector.standing() == Standing::Stopped
+        self.elector.phase() == ElectorPhase::Stopped
     }
 
     /// A new subscriber first hears where things stand, so that it cannot miss an election that was over before it
     /// came.
     pub(crate) fn subscribe(&mut self, now: Instant, mut subscriber: Subscriber) {
-        let standing = match (self.elector.leads_under(), self.shared.last_heard().observed()) {
+        let standing = match (self.elector.leads_under(), self.shared.store_view().observed()) {
             (Some((term, trust)), _) => self.grant.as_ref().map(|grant| {
                 let leadership = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant));
                 EventKind::Elected { term, trust, leadership }
@@ -154,7 +155,7 @@ impl DrivenCandidacy {
         entropy: &mut Entropy,
         in_flight: &mut InFlight,
     ) -> Option<Instant> {
-        if !self.is_leaving && self.elector.standing() == Standing::Following {
+        if !self.is_leaving && self.elector.phase() == ElectorPhase::Following {
             self.elector.begin_anew(now, entropy.draw(), None);
         }
         self.carry_out(now, entropy, in_flight)
@@ -216,7 +217,7 @@ impl DrivenCandidacy {
                     None => {
                         // Its elector is told that a paused one is unhealthy; the application is not.
                         self.shared.set_healthy(self.is_paused || self.elector.is_healthy());
-                        if self.elector.standing() == Standing::Following {
+                        if self.elector.phase() == ElectorPhase::Following {
                             self.shared.standing();
                         }
                         self.due = due;
@@ -232,7 +233,7 @@ impl DrivenCandidacy {
                 }
                 Output::KillWork { term } => self.kill_work(now, term),
                 Output::Observed { leader } => {
-                    self.shared.last_heard().saw(Some(leader.clone()));
+                    self.shared.store_view().saw(Some(leader.clone()));
                     self.tell(now, EventKind::Observed { leader });
                 }
                 Output::Report(anomaly) => {
@@ -249,7 +250,7 @@ impl DrivenCandidacy {
 
     /// A request was answered, or failed.
     pub(crate) fn answered(&mut self, now: Instant, error: Option<StoreError>) {
-        self.shared.last_heard().answered(now, error.as_ref());
+        self.shared.store_view().answered(now, error.as_ref());
         if let Some(error) = error {
             self.error(now, ElectionError::Store(error));
         }
@@ -309,7 +310,7 @@ impl DrivenCandidacy {
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
         self.recorder.elected(now);
-        self.shared.last_heard().saw(None);
+        self.shared.store_view().saw(None);
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);

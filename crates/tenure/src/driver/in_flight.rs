@@ -159,7 +159,7 @@ fn pair<T>(
     let replies = replies.into_iter().chain(std::iter::repeat_with(silence));
     from.into_iter().zip(replies).map(move |(address, reply)| match reply {
         Ok(reply) => (address, wrap(Ok(reply)), None),
-        Err(error) => (address, wrap(Err(error.failure())), Some(error)),
+        Err(error) => (address, wrap(Err(error.write_outcome())), Some(error)),
     })
 }
 

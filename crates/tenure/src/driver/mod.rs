@@ -50,7 +50,7 @@ pub(crate) struct Driver {
     schedule: DeadlineQueue,
     /// Hints to be followed later.
     later: Vec<(Instant, Hint)>,
-    /// Nobody can send commands any more.
+    /// All senders of commands are gone.
     orphaned: bool,
 }
 

@@ -80,7 +80,7 @@ impl Lock {
     /// Sets how long the store keeps a lease that is not renewed; all other durations are [derived](Timing::from_ttl) from it.
     ///
     /// The lock of a crashed holder is free after it at the latest. Acquiring fails when it is outside of
-    /// [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
+    /// [`Timing::MIN_TTL`] to [`Timing::MAX_TTL`].
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.candidacy = self.candidacy.ttl(ttl);
         self

@@ -20,7 +20,7 @@ use crate::phase::Phase;
 use crate::shared::Shared;
 use crate::store::Message;
 
-/// One channel of messages to whoever leads, as this candidate reads it. Made by
+/// A channel of messages to the leader, as this candidate reads it. Made by
 /// [`Candidacy::channel`](crate::Candidacy::channel).
 ///
 /// It is silent while this candidate does not lead, and begins again when it does. Several readers of one channel share
@@ -78,13 +78,13 @@ impl Channel {
         Self { reader: Arc::new(ChannelReader { shared, name, notify }), pending: PendingNext::default() }
     }
 
-    /// The channel's name.
+    /// Returns the name of the channel.
     #[must_use]
     pub fn name(&self) -> &ChannelName {
         &self.reader.name
     }
 
-    /// The next message to handle; `None` when the candidacy has been stopped.
+    /// Waits for the next message to handle; `None` when the candidacy has been stopped.
     ///
     /// Cancel safe: no message is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Delivery> {
@@ -144,7 +144,7 @@ impl fmt::Debug for Channel {
     }
 }
 
-/// A message to be handled, under the leadership it was handed out under.
+/// A message to handle, under the leadership that received it.
 ///
 /// Say what became of it with [`ack`](Self::ack) or [`nack`](Self::nack); dropping it counts as a failed attempt while its
 /// leadership lasts, and as none after that. Until it is settled or dropped, no later message of the same sender on the same
@@ -152,7 +152,7 @@ impl fmt::Debug for Channel {
 /// has ended [delays the next leader](crate::Candidacy#how-long-stopping-takes). [`Channel`] shows how to let go in time.
 ///
 /// A message whose leadership ended before it was settled goes to the next leader; that is no failed attempt, and so a message
-/// may be handled more than once. Whoever must not do a thing twice remembers [`Message::id`].
+/// may be handled more than once. A handler that must not act twice remembers [`Message::id`].
 #[must_use = "a delivery that is dropped counts as a failed attempt"]
 pub struct Delivery {
     message: Message,
@@ -166,25 +166,25 @@ impl Delivery {
         Self { message, leadership, work: Some(work) }
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &Message {
         &self.message
     }
 
-    /// The term to handle it under: the fencing token.
+    /// Returns the term to handle it under: the fencing token.
     #[must_use]
     pub fn term(&self) -> Term {
         self.leadership.term()
     }
 
-    /// The leadership to handle it under. Stop when it is [cancelled](Leadership::cancelled).
+    /// Returns the leadership to handle it under. Stop when it is [cancelled](Leadership::cancelled).
     #[must_use]
     pub fn leadership(&self) -> &Leadership {
         &self.leadership
     }
 
-    /// The payload, read.
+    /// Parses the payload.
     ///
     /// # Errors
     /// When it is something else than `T`.
@@ -192,12 +192,13 @@ impl Delivery {
         serde_json::from_str(&self.message.payload)
     }
 
-    /// It was handled. The store is told in the background, for as long as this term lasts.
+    /// Acknowledges the message: it was handled. The store is told in the background, for as long as this term lasts.
     pub fn ack(mut self) {
         self.settle(HandlingOutcome::Done);
     }
 
-    /// It could not be handled now. It is tried again after a while, or becomes a dead letter after too many attempts.
+    /// Reports that the message could not be handled now. It is retried after a while, or becomes a dead letter after too many
+    /// attempts.
     pub fn nack(mut self, why: impl Into<String>) {
         self.settle(HandlingOutcome::Failed(why.into()));
     }

@@ -52,7 +52,7 @@ pub(super) struct PumpWork {
 
 /// What is done once the lock is free: each of it may take other locks.
 #[derive(Default)]
-struct Aftermath {
+struct AfterUnlock {
     delivered: Option<Message>,
     released: Option<Work>,
     told: Vec<DriverCommand>,
@@ -138,7 +138,7 @@ impl Inbox {
     /// other work can begin.
     fn handle_during(&self, shared: &Arc<Shared>, input: InboxInput, mut work: Option<Work>) -> Option<Message> {
         let is_of_pump = matches!(input, InboxInput::Reply { .. } | InboxInput::Timeout);
-        let Aftermath { delivered, released, told } = self.state().handle(shared, input, &mut work);
+        let AfterUnlock { delivered, released, told } = self.state().handle(shared, input, &mut work);
         drop((released, work));
         told.into_iter().for_each(|command| shared.send(command));
         if !is_of_pump {
@@ -168,7 +168,7 @@ impl Inbox {
 }
 
 impl InboxState {
-    fn handle(&mut self, shared: &Arc<Shared>, input: InboxInput, work: &mut Option<Work>) -> Aftermath {
+    fn handle(&mut self, shared: &Arc<Shared>, input: InboxInput, work: &mut Option<Work>) -> AfterUnlock {
         let leadership = self.grant.as_ref().map(|grant| Leadership::new(Arc::clone(shared), Arc::clone(grant)));
         let moment = InboxMoment {
             now: shared.clock.now(),
@@ -177,25 +177,25 @@ impl InboxState {
             pushes: self.pushes,
         };
         self.machine.handle(moment, input);
-        let mut aftermath = Aftermath::default();
+        let mut after_unlock = AfterUnlock::default();
         loop {
             match self.machine.poll_output() {
                 InboxOutput::Timeout(alarm) => {
                     self.to_do.alarm = alarm;
-                    return aftermath;
+                    return after_unlock;
                 }
                 InboxOutput::Call { id, call } => self.to_do.call = Some((id, call)),
                 InboxOutput::Ready { channel } => {
                     self.notifies.get(&channel).into_iter().for_each(|notify| notify.notify_one());
                     self.to_do.ready.insert(channel);
                 }
-                InboxOutput::Deliver(message) => aftermath.delivered = Some(message),
+                InboxOutput::Deliver(message) => after_unlock.delivered = Some(message),
                 InboxOutput::Hold { .. } => self.hold = work.take(),
-                InboxOutput::Release { .. } => aftermath.released = self.hold.take(),
+                InboxOutput::Release { .. } => after_unlock.released = self.hold.take(),
                 InboxOutput::Report(anomaly) => {
-                    aftermath.told.push(DriverCommand::error(shared.id, error_of(anomaly, shared)));
+                    after_unlock.told.push(DriverCommand::error(shared.id, error_of(anomaly, shared)));
                 }
-                InboxOutput::Hint => aftermath.told.push(DriverCommand::Input(shared.id, Input::Hint)),
+                InboxOutput::Hint => after_unlock.told.push(DriverCommand::Input(shared.id, Input::Hint)),
                 // A machine that is newer than this says more.
                 _ => {}
             }

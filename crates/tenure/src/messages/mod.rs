@@ -1,4 +1,4 @@
-//! Messages to whoever leads: sending them, handing them to the application, and settling them.
+//! Messages to the leader: sending them, handing them to the application, and settling them.
 
 mod delivery;
 mod handler;

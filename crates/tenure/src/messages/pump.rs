@@ -108,7 +108,7 @@ async fn ask(mailbox: &dyn Mailbox, call: MailboxCall) -> MailboxAnswer {
 
 /// What became of the write; the error is kept for people.
 fn outcome(failure: StoreError, error: &mut Option<StoreError>) -> WriteOutcome {
-    let outcome = failure.failure();
+    let outcome = failure.write_outcome();
     *error = Some(failure);
     outcome
 }

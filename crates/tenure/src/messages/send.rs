@@ -23,7 +23,7 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
 pub(crate) const SENDING_LIMIT: Duration = Duration::from_secs(13);
 
 impl Election {
-    /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
+    /// Sends a message to the leader, present or future. Returns when the store has it.
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
     /// the others of the same [sender](Self::with_sender) on the same channel. While the outcome is unknown it is sent
@@ -73,7 +73,7 @@ impl Election {
         self.send_text(id, channel, checked_json(json)?).await
     }
 
-    /// The first messages that wait for the leader of an election, or its dead letters. Cancel safe.
+    /// Lists the first messages that wait for the leader, or the dead letters. Cancel safe.
     ///
     /// # Errors
     /// When the store has no mailbox, or it fails.
@@ -84,7 +84,7 @@ impl Election {
         Ok(self.client().on_driver(look).await??)
     }
 
-    /// Puts dead letters back in line: these, or all of them. Returns how many.
+    /// Puts dead letters back in line: these, or all of them. Returns their number.
     ///
     /// Dropping the future does not call it off.
     ///
@@ -173,7 +173,7 @@ where
 /// of one that may have been passed on.
 fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
-    match error.failure() {
+    match error.write_outcome() {
         WriteOutcome::Unknown => is_kept,
         _ => is_away,
     }

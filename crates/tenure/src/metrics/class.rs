@@ -16,7 +16,7 @@ pub const MAX_CLASSES: usize = 64;
 pub const OTHER: &str = "other";
 
 /// A longer class is cut.
-const CHARS_MAX: usize = 64;
+const MAX_CHARS: usize = 64;
 
 /// A class that was admitted: the values of the labels `key_class` and `key_kind`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub(super) fn known() -> BTreeSet<Class> {
 impl Class {
     fn admit(text: &str, purpose: CandidacyPurpose) -> Self {
         let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-        let text: String = text.chars().take(CHARS_MAX).map(printable).collect();
+        let text: String = text.chars().take(MAX_CHARS).map(printable).collect();
         let mut known = KNOWN.lock();
         let class = Self::among(&known, &text, purpose);
         if known.insert(class.clone()) {
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(text(&class("mail:7:a")), "mail");
         assert_eq!(text(&class("nightly-report")), "nightly-report");
         assert_eq!(text(&class(":7")), OTHER);
-        assert_eq!(text(&class(&"é".repeat(100))).chars().count(), CHARS_MAX);
+        assert_eq!(text(&class(&"é".repeat(100))).chars().count(), MAX_CHARS);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The list of all metrics, the only place of their names, labels, units and meanings.
 
+use std::fmt;
 use std::time::Duration;
 
 use metrics::{Label as KeyLabel, Unit};
@@ -45,6 +46,16 @@ pub enum MetricKind {
     Gauge,
     /// Values sorted into buckets by size.
     Histogram,
+}
+
+impl fmt::Display for MetricKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        })
+    }
 }
 
 /// All metrics of this crate.

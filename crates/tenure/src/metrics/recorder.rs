@@ -32,7 +32,7 @@ impl Recorder {
             class: shared.class.clone(),
             #[cfg(feature = "cron")]
             clock: shared.clock.clone(),
-            candidacy_key: registry::sit(shared),
+            candidacy_key: registry::join(shared),
             renewal: None,
             campaign: None,
             vacant_from: None,

@@ -39,7 +39,7 @@ pub(crate) fn settle() {
     }
 }
 
-/// Writes all gauges, as the clock says. The board stays locked, so that nobody overwrites what is newer.
+/// Writes all gauges, as the clock says. The registry stays locked, so that nobody overwrites what is newer.
 pub(super) fn publish() {
     let registry = REGISTRY.lock();
     let mut truths: BTreeMap<Class, ClassStatus> =
@@ -53,7 +53,7 @@ pub(super) fn publish() {
 }
 
 /// Registers a candidacy.
-pub(super) fn sit(shared: &Arc<Shared>) -> CandidacyKey {
+pub(super) fn join(shared: &Arc<Shared>) -> CandidacyKey {
     let mut registry = REGISTRY.lock();
     registry.last += 1;
     let candidacy_key = CandidacyKey(registry.last);

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tenure::JobName;
 use tenure::store::JobLedger;
 use tenure::store::ledger::{
-    Act, Claim, Claimed, Finish, JobOrder, JobReport, OpenJob, OpenJobs, Opened, RUNS_MAX, RunOutcome, Tick,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_RUNS, OpenJob, OpenJobs, Opened, RunOutcome, Tick,
 };
 
 use super::stores::{AgreementPlayer, AgreementWorld, Stores};
@@ -34,7 +34,7 @@ async fn every_ledger_answers_as_the_reference_does() {
     }
     assert!(seen.granted > 1_000, "{seen:?} shows little");
     assert!(seen.given_back > 200 && seen.run_again > 40, "{seen:?} shows little of ticks that never began");
-    assert_eq!(fullest, RUNS_MAX, "some job has had more runs than are kept");
+    assert_eq!(fullest, MAX_RUNS, "some job has had more runs than are kept");
 }
 
 /// One history, in all stores.
@@ -221,8 +221,8 @@ impl<'a> Game<'a> {
 
 /// Each store has its own clock.
 fn same_second(mut opened: Opened) -> Opened {
-    if let Opened::Jobs(standings) = &mut opened {
-        standings.iter_mut().for_each(|standing| standing.requested = standing.requested.map(|_| Tick::default()));
+    if let Opened::Jobs(opened) = &mut opened {
+        opened.iter_mut().for_each(|opened| opened.requested = opened.requested.map(|_| Tick::default()));
     }
     opened
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tenure::blocking::{Candidacy, Client};
 use tenure::cron::{Job, JobRun, Missed};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::ELECTION;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::events;
 use crate::journal::{RunJournal, Side};
 
 /// Short leases, so that many of them are lost.
-pub(crate) const PACE: LeasePace = LeasePace::from_millis(3_000, 500, 500);
+pub(crate) const TIMING: TestTiming = TestTiming::from_millis(3_000, 500, 500);
 
 /// One job of each kind, named after it.
 pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
@@ -42,7 +42,7 @@ impl EnduringCandidate {
 
 /// Stands in the election under this label.
 pub(crate) fn start(client: &Client, label: &str, files: &Files) -> EnduringCandidate {
-    let mut builder = client.election(ELECTION).unwrap().candidate().timing(PACE.timing());
+    let mut builder = client.election(ELECTION).unwrap().candidate().timing(TIMING.validated());
     builder = builder.id(label);
     for missed in JOBS {
         let (journal, label) = (files.journal.clone(), label.to_owned());

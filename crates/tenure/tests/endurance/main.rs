@@ -20,7 +20,7 @@ mod stamp;
 mod strike;
 
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::place::TestPlace;
+use tenure_testkit::running_store::RunningStore;
 use tenure_testkit::stores::{Postgres, Redis, Sqlite};
 
 use crate::ordeal::Ordeal;
@@ -34,20 +34,20 @@ fn memory() {
 /// Processes that share a file. There is no network to cut.
 #[test]
 fn sqlite() {
-    let place = TestPlace::on(&Sqlite);
-    Ordeal::new("sqlite").endure(|files| outside::contenders(&place, files));
+    let store = RunningStore::on(&Sqlite);
+    Ordeal::new("sqlite").endure(|files| outside::contenders(&store, files));
 }
 
 #[test]
 fn redis() {
-    let place = TestPlace::on(&Redis);
-    Ordeal::new("redis").endure(|files| outside::contenders_over_a_network(&place, files));
+    let store = RunningStore::on(&Redis);
+    Ordeal::new("redis").endure(|files| outside::contenders_over_a_network(&store, files));
 }
 
 #[test]
 fn postgres() {
-    let place = TestPlace::on(&Postgres { tables });
-    Ordeal::new("postgres").endure(|files| outside::contenders_over_a_network(&place, files));
+    let store = RunningStore::on(&Postgres { tables });
+    Ordeal::new("postgres").endure(|files| outside::contenders_over_a_network(&store, files));
 }
 
 /// The tables that the library makes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure::blocking::Client;
 use tenure::cron::{JobReport, Missed, RunOutcome, RunReport};
-use tenure::store::ledger::RUNS_MAX;
+use tenure::store::ledger::MAX_RUNS;
 use tenure_testkit::scenario::ELECTION;
 
 /// Who claimed a tick, when, and what became of it.
@@ -53,7 +53,7 @@ pub(crate) struct ObservedJobs {
 impl ObservedJobs {
     /// Copies what the store shows now. Returns whether it answered.
     pub(crate) fn copy(&mut self, client: &Client) -> bool {
-        let reports = client.election(ELECTION).unwrap().jobs(RUNS_MAX);
+        let reports = client.election(ELECTION).unwrap().jobs(MAX_RUNS);
         reports.map(|reports| reports.iter().for_each(|report| self.take(report))).is_ok()
     }
 

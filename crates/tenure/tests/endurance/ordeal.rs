@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const COPY_EVERY: Duration = Duration::from_secs(2);
 const TELL_EVERY: Duration = Duration::from_secs(10);
 /// How long what was given back may lie there when all is well again.
-const CALM_MAX: Duration = Duration::from_secs(40);
+const MAX_CALM: Duration = Duration::from_secs(40);
 
 /// One store under test.
 pub(crate) struct Ordeal {
@@ -191,7 +191,7 @@ impl OrdealState {
                 && JOBS.iter().all(|missed| self.observed.mark(*missed) >= Some(now_s))
         });
         // Whoever leads looks every ten seconds for what was given back late. The judge says what is missing after that.
-        let calm_until = Instant::now() + CALM_MAX;
+        let calm_until = Instant::now() + MAX_CALM;
         while Instant::now() < calm_until && !JOBS.iter().all(|missed| self.evidence(files).is_settled(*missed)) {
             wait_until(Instant::now() + LOOK_EVERY);
             self.observed.copy(&self.contenders.watcher);

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rustix::process::Signal;
 use tenure::blocking::Client;
-use tenure_testkit::place::TestPlace;
 use tenure_testkit::process::Paused;
 use tenure_testkit::proxy::{Direction, ProxyFault};
 use tenure_testkit::running::RunningProcess;
+use tenure_testkit::running_store::RunningStore;
 use tenure_testkit::stores::Detour;
 use tenure_testkit::{role, tied_processes};
 
@@ -36,30 +36,30 @@ pub(crate) fn stand() {
 }
 
 /// Processes that all go the same way to the store.
-pub(crate) fn contenders(place: &TestPlace, files: &Files) -> Contenders {
-    contenders_with(place, files, StrikeKind::OF_PROCESSES, || None)
+pub(crate) fn contenders(store: &RunningStore, files: &Files) -> Contenders {
+    contenders_with(store, files, StrikeKind::OF_PROCESSES, || None)
 }
 
 /// Processes that can be cut off, each for itself.
-pub(crate) fn contenders_over_a_network(place: &TestPlace, files: &Files) -> Contenders {
-    contenders_with(place, files, StrikeKind::OVER_A_NETWORK, || Some(place.endpoint().detour()))
+pub(crate) fn contenders_over_a_network(store: &RunningStore, files: &Files) -> Contenders {
+    contenders_with(store, files, StrikeKind::OVER_A_NETWORK, || Some(store.endpoint().detour()))
 }
 
 fn contenders_with(
-    place: &TestPlace,
+    store: &RunningStore,
     files: &Files,
     kinds: &'static [StrikeKind],
     detour: impl Fn() -> Option<Detour>,
 ) -> Contenders {
     let contender = |name: &&'static str| -> Box<dyn Contender> {
         let detour = detour();
-        let url = detour.as_ref().map_or_else(|| place.url(), |detour| detour.url.clone());
+        let url = detour.as_ref().map_or_else(|| store.url(), |detour| detour.url.clone());
         let mut outsider =
             Outsider { place: name, generation: 0, url, detour, files: files.clone(), process: None, paused: None };
         outsider.mend();
         Box::new(outsider)
     };
-    let watcher = Arc::new(Client::open(&place.url()).unwrap());
+    let watcher = Arc::new(Client::open(&store.url()).unwrap());
     Contenders { watcher, contenders: PLACES.iter().map(contender).collect(), kinds }
 }
 

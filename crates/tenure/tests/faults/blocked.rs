@@ -8,8 +8,8 @@ use tenure::blocking::Candidacy;
 use tenure::testing::Fault;
 use tenure::{Leadership, Timing};
 use tenure_testkit::bound::within;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::{TimedStore, elected};
 
@@ -18,9 +18,9 @@ use crate::support::{TimedStore, elected};
 pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it(
     store: &dyn Backend,
 ) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
-    let timing = ground.timing;
-    let (faults, builder) = ground.candidate_at_risk("a");
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
+    let timing = timed_store.timing;
+    let (faults, builder) = timed_store.candidate_at_risk("a");
     let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let (report, reported) = mpsc::channel();
     let (its_handle, its_faults) = (Arc::clone(&handle), Arc::clone(&faults));
@@ -53,19 +53,19 @@ pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and
 pub(crate) fn case_19_an_application_that_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it(
     store: &dyn Backend,
 ) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
-    let (faults, builder) = ground.candidate_at_risk("a");
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
+    let (faults, builder) = timed_store.candidate_at_risk("a");
     let candidacy = builder.start().unwrap();
     let leadership = elected(&candidacy);
-    let rival = ground.candidate("b").start().unwrap();
+    let rival = timed_store.candidate("b").start().unwrap();
     let until = leadership.trusted_until();
-    block(ground.timing.ttl() * 2);
+    block(timed_store.timing.ttl() * 2);
     assert!(candidacy.is_leader() && !leadership.is_cancelled() && leadership.is_valid());
-    assert!(leadership.trusted_until() > until + ground.timing.ttl(), "nobody renewed");
+    assert!(leadership.trusted_until() > until + timed_store.timing.ttl(), "nobody renewed");
     assert!(!rival.is_leader());
 
     faults.inject_everywhere(&Fault::BlackHole);
-    block(ground.timing.ttl() * 2);
+    block(timed_store.timing.ttl() * 2);
     assert!(!candidacy.is_leader() && leadership.is_cancelled() && !leadership.is_valid());
     assert!(elected(&rival).term() > leadership.term());
 }

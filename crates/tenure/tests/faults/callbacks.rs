@@ -7,15 +7,15 @@ use tenure::blocking::Candidacy;
 use tenure::{Anomaly, ElectionError, Error, EventKind, LossReason};
 use tenure_testkit::bound::{within, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::{EventLog, TimedStore, elected};
 
 pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_at_once(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
-    let ground = TimedStore::new(store, LeasePace::PATIENT);
-    let candidacy = ground.candidate("a").start().unwrap();
+    let timed_store = TimedStore::new(store, TestTiming::PATIENT);
+    let candidacy = timed_store.candidate("a").start().unwrap();
     let told = EventLog::by(&candidacy);
     let panicking = || candidacy.run_while_leader(|_| panic!("on purpose"));
     let panic = catch_unwind(AssertUnwindSafe(panicking)).map(|result: Result<(), Error>| result).unwrap_err();
@@ -23,19 +23,19 @@ pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_
     let (lost, reason) = told.loss();
     assert_eq!(reason, LossReason::Resigned);
     candidacy.stop();
-    let next = ground.candidate("b").start().unwrap();
+    let next = timed_store.candidate("b").start().unwrap();
     let told = EventLog::by(&next);
     within_ns(
         "the next leader after a panic",
         lost.at.as_nanos(),
         told.election().at.as_nanos(),
-        LeasePace::SHORT.max_failover(2),
+        TestTiming::SHORT.max_failover(2),
     );
 }
 
 pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
-    let candidacy = ground.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
+    let candidacy = timed_store.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
     let told = EventLog::by(&candidacy);
     told.error_with("the elected callback panicked: on purpose");
     let leadership = candidacy.leadership().expect("it leads");
@@ -45,12 +45,12 @@ pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(
 }
 
 pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_out(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
-    let candidacy = ground.candidate("a").start().unwrap();
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
+    let candidacy = timed_store.candidate("a").start().unwrap();
     let told = EventLog::by(&candidacy);
     let leadership = elected(&candidacy);
     let work = leadership.begin_work().unwrap();
-    let rival = ground.candidate("b").start().unwrap();
+    let rival = timed_store.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
     candidacy.request_resign();
@@ -60,7 +60,7 @@ pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_o
 
     let taken = rival_told.election();
     assert!(taken.at >= until, "the lease was released under work that still runs");
-    within("takeover from work that hangs", taken.at.saturating_since(lost.at), LeasePace::SHORT.max_failover(2));
+    within("takeover from work that hangs", taken.at.saturating_since(lost.at), TestTiming::SHORT.max_failover(2));
     let stuck = ElectionError::Anomaly(Anomaly::StuckWork { term: leadership.term() });
     told.find("stuck work", |kind| matches!(kind, EventKind::Error { error } if *error == stuck).then_some(()));
     assert!(!candidacy.is_leader() && rival.is_leader());
@@ -68,7 +68,7 @@ pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_o
 }
 
 pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
     let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let its_handle = Arc::clone(&handle);
     let (began, begun) = mpsc::channel();
@@ -78,9 +78,9 @@ pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(stor
         began.send(its_handle.wait().is_leader()).unwrap();
         let _ = finished.lock().unwrap().recv();
     };
-    let candidacy = handle.get_or_init(|| ground.candidate("a").on_lost(tidy_up).start().unwrap());
+    let candidacy = handle.get_or_init(|| timed_store.candidate("a").on_lost(tidy_up).start().unwrap());
     let leadership = elected(candidacy);
-    let rival = ground.candidate("b").start().unwrap();
+    let rival = timed_store.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
     candidacy.request_resign();

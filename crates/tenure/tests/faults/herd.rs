@@ -6,9 +6,9 @@ use redis::from_redis_value;
 use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::redis::RedisServer;
 use tenure_testkit::scenario::ELECTION;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::elected;
 
@@ -19,7 +19,7 @@ const CANDIDATES: usize = 50;
 /// A lease that is not given back would last longer than the test, so whoever is not woken does not come.
 pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_wins() {
     let server = RedisServer::start();
-    let timing = LeasePace::PATIENT.timing();
+    let timing = TestTiming::PATIENT.validated();
     let stand = |client: &Client, id: String| {
         let candidacy = client.election(ELECTION).unwrap().candidate().timing(timing);
         candidacy.id(id).start().unwrap()
@@ -50,7 +50,7 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     leader.resign().unwrap();
     let leaders = || crowd.iter().filter(|candidacy| candidacy.is_leader()).count();
     eventually("a winner", || leaders() > 0);
-    within("leadership for one of a thousand", started.elapsed(), LeasePace::SHORT.max_failover(2));
+    within("leadership for one of a thousand", started.elapsed(), TestTiming::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; fifteen are told to look after a second, one after the
     // other.
     std::thread::sleep(Duration::from_secs(2));

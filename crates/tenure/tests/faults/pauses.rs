@@ -13,11 +13,11 @@ use tenure::{Clock, EventKind, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::role;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::{EventLog, TimedStore, elected};
 
@@ -28,7 +28,7 @@ const ANSWERS: &str = "WITNESS_ANSWERS";
 /// before, and each that comes after a pause.
 pub(crate) fn witness() {
     let client = Client::open(&env::var(STORE).unwrap()).unwrap();
-    let candidacy = client.election(ELECTION).unwrap().candidate().timing(LeasePace::SHORT.timing());
+    let candidacy = client.election(ELECTION).unwrap().candidate().timing(TestTiming::SHORT.validated());
     let candidacy = candidacy.on_lost(|_, reason| println!("\nlost {}", reason.as_str())).start().unwrap();
     elected(&candidacy);
     println!("\nleads");
@@ -48,28 +48,28 @@ pub(crate) fn witness() {
 const PAUSE_NS: u64 = 100_000_000;
 
 pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::SHORT);
+    let timed_store = TimedStore::new(store, TestTiming::SHORT);
     let words = role::command("witness");
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env(STORE, ground.place.url()).env(ANSWERS, ground.place.path("answers"));
+    command.args(&words[1..]).env(STORE, timed_store.store.url()).env(ANSWERS, timed_store.store.path("answers"));
     let witness = RunningProcess::start(&mut command);
     let says = |word: &str| witness.stdout().find(word, |line| (line == word).then_some(()));
     says("leads");
-    let next = ground.candidate("b").start().unwrap();
+    let next = timed_store.candidate("b").start().unwrap();
     let told = EventLog::by(&next);
     told.find("who leads", |kind| matches!(kind, EventKind::Observed { leader: Some(_) }).then_some(()));
     let stopped_ns = boot_ns();
     witness.signal(Signal::STOP);
     let elected = told.election();
-    within_ns("takeover from a stopped leader", stopped_ns, elected.at.as_nanos(), LeasePace::SHORT.max_failover(2));
-    let three_leases = ground.timing.ttl() * 3;
+    within_ns("takeover from a stopped leader", stopped_ns, elected.at.as_nanos(), TestTiming::SHORT.max_failover(2));
+    let three_leases = timed_store.timing.ttl() * 3;
     assert!(!witness.process.ends_within(three_leases.saturating_sub(Duration::from_nanos(boot_ns() - stopped_ns))));
     let resumed_ns = boot_ns();
     witness.signal(Signal::CONT);
     says("lost expired");
 
     let answers = || {
-        let lines = std::fs::read_to_string(ground.place.path("answers")).unwrap();
+        let lines = std::fs::read_to_string(timed_store.store.path("answers")).unwrap();
         let answer =
             |line: &str| line.split_once(' ').map(|(asked_ns, answer)| (asked_ns.parse().unwrap(), answer == "true"));
         lines.lines().filter_map(answer).partition::<Vec<(u64, bool)>, _>(|(asked_ns, _)| *asked_ns < resumed_ns)
@@ -83,34 +83,34 @@ pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) 
 
 /// In a suspend the clock of leases goes on, and that of ordinary timers does not.
 pub(crate) fn case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_anything_runs(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::PATIENT);
+    let timed_store = TimedStore::new(store, TestTiming::PATIENT);
     let hands = VirtualClock::new();
-    let candidacy = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let candidacy = timed_store.stand(&tenure_on(&timed_store, &hands), "a").start().unwrap();
     let told = EventLog::by(&candidacy);
     let leadership = elected(&candidacy);
     assert!(candidacy.is_leader() && leadership.is_valid());
-    hands.advance(ground.timing.ttl());
+    hands.advance(timed_store.timing.ttl());
     assert!(!candidacy.is_leader() && !leadership.is_valid() && leadership.is_cancelled());
     assert!(leadership.begin_work().is_none() && candidacy.run_if_leader(|_| ()).is_none());
     assert_eq!(told.loss().1, LossReason::Expired);
 }
 
 pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn Backend) {
-    let ground = TimedStore::new(store, LeasePace::PATIENT);
+    let timed_store = TimedStore::new(store, TestTiming::PATIENT);
     let hands = VirtualClock::new();
-    let candidacy = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let candidacy = timed_store.stand(&tenure_on(&timed_store, &hands), "a").start().unwrap();
     let told = EventLog::by(&candidacy);
     let leadership = elected(&candidacy);
     let until = leadership.trusted_until();
-    hands.advance(ground.timing.hold() / 2);
+    hands.advance(timed_store.timing.hold() / 2);
     assert!(candidacy.is_leader());
     told.find("a renewal", |kind| matches!(kind, EventKind::Renewed { .. }).then_some(()));
-    assert!(leadership.trusted_until() >= until + ground.timing.hold() / 2, "counted from before the suspend");
+    assert!(leadership.trusted_until() >= until + timed_store.timing.hold() / 2, "counted from before the suspend");
     assert!(candidacy.is_leader() && !leadership.is_cancelled());
 }
 
 /// A driver whose clock jumps when the test says so, on a store that keeps its own time.
-fn tenure_on(ground: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Client {
-    let store = tenure::store::open(&ground.place.url().parse().unwrap()).unwrap();
+fn tenure_on(timed_store: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Client {
+    let store = tenure::store::open(&timed_store.store.url().parse().unwrap()).unwrap();
     Client::builder().clock(Clock::controlled_by(hands)).with_store(store).unwrap()
 }

@@ -6,10 +6,10 @@ use tenure::Timing;
 use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, PgBouncer, PoolMode, PostgresOptions, PostgresServer};
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::support::{EventLog, elected};
@@ -27,7 +27,7 @@ fn stand(client: &Client, timing: Timing, id: String) -> Candidacy {
 pub(crate) fn case_43_of_three_hundred_followers_with_few_connections_one_is_woken_and_wins() {
     let server = STORE.serve(PostgresOptions::default().max_connections(30).setting("log_statement", "all"));
     let url = StoreServer::url(&server);
-    let timing = LeasePace::PATIENT.timing();
+    let timing = TestTiming::PATIENT.validated();
     let leader = stand(&Client::open(&url).unwrap(), timing, "first".to_owned());
     let first = elected(&leader);
     let crowd: Vec<Candidacy> = (0..PROCESSES)
@@ -48,7 +48,7 @@ pub(crate) fn case_43_of_three_hundred_followers_with_few_connections_one_is_wok
     leader.resign().unwrap();
     let leaders = || crowd.iter().filter(|candidacy| candidacy.is_leader()).count();
     eventually("a winner", || leaders() > 0);
-    within("leadership for one of three hundred", started.elapsed(), LeasePace::SHORT.max_failover(2));
+    within("leadership for one of three hundred", started.elapsed(), TestTiming::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; one more is told to look when a second is over.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(leaders(), 1);
@@ -70,7 +70,7 @@ pub(crate) fn case_47_those_who_come_and_go_behind_a_pooler_leave_no_answers_to_
     let server = STORE.serve(PostgresOptions::default());
     let pooler = PgBouncer::start(&server, PoolMode::Transaction, 2);
     let url = StoreServer::url(&pooler);
-    let timing = LeasePace::PATIENT.timing();
+    let timing = TestTiming::PATIENT.validated();
     let come_and_go = |visitor: usize| {
         for round in 0..10 {
             let client = Client::open(&url).unwrap();

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use tenure::LossReason;
 use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::postgres::STORE;
 use crate::support::{EventLog, elected};
@@ -25,9 +25,9 @@ struct TwoElections {
 }
 
 impl TwoElections {
-    fn new(pace: LeasePace) -> Self {
+    fn new(timings: TestTiming) -> Self {
         let server = STORE.serve(PostgresOptions::default());
-        let timing = pace.timing();
+        let timing = timings.validated();
         let process = |id: &str| {
             let client = Client::open(&StoreServer::url(&server)).unwrap();
             [ELECTION, OTHER].map(|name| {
@@ -68,7 +68,7 @@ impl TwoElections {
 
 /// Somebody looks at the row of one election for longer than its lease lasts, with a lock that keeps all others out.
 pub(crate) fn case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no_other() {
-    let elections = TwoElections::new(LeasePace::from_millis(6_000, 500, 300));
+    let elections = TwoElections::new(TestTiming::from_millis(6_000, 500, 300));
     let [nightly, other] = &elections.leader;
     let (told, other_told) = (EventLog::by(nightly), EventLog::by(other));
     let terms = elections.leader.each_ref().map(|election| elected(election).term());
@@ -86,12 +86,12 @@ pub(crate) fn case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no
 
 /// The whole table, for less time than leases last.
 pub(crate) fn case_55_a_table_that_is_locked_for_a_while_costs_nothing() {
-    let pace = LeasePace::from_millis(9_000, 1_000, 300);
-    let elections = TwoElections::new(pace);
+    let timing = TestTiming::from_millis(9_000, 1_000, 300);
+    let elections = TwoElections::new(timing);
     let terms = elections.leader.each_ref().map(|election| elected(election).term());
     elections.while_locked("LOCK TABLE tenure.election", Duration::from_secs(3));
     // Longer than a lease lives that is not renewed.
-    elections.never_two_for(pace.more_than_a_lease());
+    elections.never_two_for(timing.more_than_a_lease());
     let now = elections.leader.each_ref().map(|election| election.leadership().map(|held| held.term()));
     assert_eq!(now, terms.map(Some));
 }

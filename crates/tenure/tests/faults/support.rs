@@ -8,30 +8,30 @@ use tenure::blocking::{Candidacy, CandidacyBuilder, Client};
 use tenure::testing::FaultyStore;
 use tenure::{Clock, Event, EventKind, Leadership, LossReason, Timing};
 use tenure_testkit::PATIENCE;
-use tenure_testkit::pace::LeasePace;
-use tenure_testkit::place::TestPlace;
+use tenure_testkit::running_store::RunningStore;
 use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 /// A store, and the timing of all candidates in it.
 pub(crate) struct TimedStore {
-    pub(crate) place: TestPlace,
+    pub(crate) store: RunningStore,
     pub(crate) timing: Timing,
 }
 
 impl TimedStore {
-    pub(crate) fn new(store: &dyn Backend, pace: LeasePace) -> Self {
-        Self { place: TestPlace::on(store), timing: pace.timing() }
+    pub(crate) fn new(store: &dyn Backend, timing: TestTiming) -> Self {
+        Self { store: RunningStore::on(store), timing: timing.validated() }
     }
 
     /// A candidacy with a driver of its own.
     pub(crate) fn candidate(&self, id: &str) -> CandidacyBuilder {
-        self.stand(&Client::open(&self.place.url()).unwrap(), id)
+        self.stand(&Client::open(&self.store.url()).unwrap(), id)
     }
 
     /// The same, cut off from the store when the test says so.
     pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, CandidacyBuilder) {
-        let store = FaultyStore::new(tenure::store::open(&self.place.url().parse().unwrap()).unwrap());
+        let store = FaultyStore::new(tenure::store::open(&self.store.url().parse().unwrap()).unwrap());
         let client = Client::builder().clock(Clock::boottime()).with_store(Arc::clone(&store) as _).unwrap();
         (store, self.stand(&client, id))
     }

@@ -218,7 +218,7 @@ fn what_surely_was_not_sent_is_sent_again_and_what_may_have_been_heard_is_not() 
     assert_eq!(lab.store.calls(Operation::Broadcast), 2);
     lab.store.inject_once(Operation::Broadcast, Fault::LoseReply);
     let error = lab.client.election("x").unwrap().broadcast("reload", &2).unwrap_err();
-    assert!(matches!(&error, Error::Store(error) if error.failure() == tenure::WriteOutcome::Unknown), "{error}");
+    assert!(matches!(&error, Error::Store(error) if error.write_outcome() == tenure::WriteOutcome::Unknown), "{error}");
     assert_eq!(lab.store.calls(Operation::Broadcast), 3);
     lab.store.inject_once(Operation::Broadcast, Fault::Fail(StoreError::refused(StoreErrorKind::Denied, "no")));
     assert!(lab.client.election("x").unwrap().broadcast("reload", &3).is_err());

@@ -23,9 +23,9 @@ fn names_that_break_the_rule_are_refused() {
 #[test]
 fn metadata_that_are_too_large_are_refused() {
     let lab = Lab::new();
-    let just_fits = "x".repeat(Error::METADATA_BYTES_MAX - 1);
+    let just_fits = "x".repeat(Error::MAX_METADATA_BYTES - 1);
     let error = lab.candidate("a").metadata("k", format!("{just_fits}x")).start().unwrap_err();
-    assert!(matches!(error, Error::Metadata { bytes } if bytes == Error::METADATA_BYTES_MAX + 1), "{error}");
+    assert!(matches!(error, Error::Metadata { bytes } if bytes == Error::MAX_METADATA_BYTES + 1), "{error}");
     lab.settle();
     assert_eq!(lab.store.calls(Operation::Campaign), 0);
     lab.candidate("a").metadata("k", just_fits).start().unwrap().elected().unwrap();
@@ -106,7 +106,7 @@ fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
     assert_eq!(lab.client.election("y").unwrap().observe().unwrap().lease.unwrap().ttl, Some(ttl));
     held.release().unwrap();
 
-    for ttl in [Duration::ZERO, Duration::from_millis(1), Timing::TTL_MAX + Duration::from_secs(1)] {
+    for ttl in [Duration::ZERO, Duration::from_millis(1), Timing::MAX_TTL + Duration::from_secs(1)] {
         let campaigns = lab.store.calls(Operation::Campaign);
         let lock = lab.client.lock("z").unwrap().ttl(ttl);
         let refused = [

@@ -49,7 +49,7 @@ fn rule_expressions() -> Vec<String> {
 #[test]
 fn the_table_is_the_list() {
     let row = |metric: &Metric| {
-        let kind = format!("{:?}", metric.kind).to_lowercase();
+        let kind = metric.kind;
         let labels: Vec<String> = metric.labels().iter().map(|label| format!("`{label}`")).collect();
         format!("| `{}` | {kind} | {} | {} |", metric.name, labels.join(", "), metric.help)
     };

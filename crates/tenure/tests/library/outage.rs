@@ -83,7 +83,7 @@ fn every_kind_of_error_is_reported_and_survived() {
         lab.pass(timing().renew_every() * 2);
         let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
         let EventKind::Error { error: ElectionError::Store(told) } = told.kind else { panic!("{told:?}") };
-        assert_eq!((told.kind(), told.failure()), (error.kind(), error.failure()));
+        assert_eq!((told.kind(), told.write_outcome()), (error.kind(), error.write_outcome()));
         assert_eq!(candidacy.leadership().expect("one failure is survived").term().get(), 1);
     }
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tenure::Term;
-use tenure_testkit::pace::LeasePace;
+use tenure_testkit::test_timing::TestTiming;
 
-use crate::ground::{EmptyStore, LOCK, had, wants};
+use crate::empty_store::{EmptyStore, LOCK, had, wants};
 
 /// Two holders in each of three processes, several times each.
-pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &EmptyStore) {
+pub(crate) fn one_holder_at_a_time_and_terms_that_grow(store: &EmptyStore) {
     const TURNS: usize = 4;
-    let processes = [ground.process(), ground.process(), ground.process()];
+    let processes = [store.process(), store.process(), store.process()];
     let (held, terms) = (AtomicBool::new(false), Mutex::new(Vec::<Term>::new()));
     std::thread::scope(|scope| {
         for (number, process) in processes.iter().chain(&processes).enumerate() {
@@ -36,23 +36,23 @@ pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &EmptyStore) {
     assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
 }
 
-pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &EmptyStore) {
-    let (first, second) = (ground.wants("a"), ground.wants("b"));
+pub(crate) fn trying_takes_what_is_free_and_never_waits(store: &EmptyStore) {
+    let (first, second) = (store.wants("a"), store.wants("b"));
     let guard = first.try_acquire().unwrap().expect("it is free");
     let began = Instant::now();
     for lock in [&second, &first] {
         assert!(lock.try_acquire().unwrap().is_none(), "it has a holder");
     }
     // Nobody could wait out the lease.
-    assert!(began.elapsed() < LeasePace::PATIENT.timing().ttl() / 2);
+    assert!(began.elapsed() < TestTiming::PATIENT.validated().ttl() / 2);
     let term = guard.term();
     guard.release().unwrap();
     let guard = second.try_acquire().unwrap().expect("it is free again");
     assert!(guard.term() > term);
 }
 
-pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_run_out(ground: &EmptyStore) {
-    let (first, second) = (ground.wants("a"), ground.wants("b"));
+pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_run_out(store: &EmptyStore) {
+    let (first, second) = (store.wants("a"), store.wants("b"));
     let mut guard = had(&first);
     for next in [&second, &first, &second] {
         let term = guard.term();
@@ -65,8 +65,8 @@ pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_ru
     }
 }
 
-pub(crate) fn locks_of_other_names_and_namespaces_are_others(ground: &EmptyStore) {
-    let process = ground.process();
+pub(crate) fn locks_of_other_names_and_namespaces_are_others(store: &EmptyStore) {
+    let process = store.process();
     let elsewhere = process.with_namespace(format!("elsewhere-{}", std::process::id())).unwrap();
     let guards = [(&process, LOCK), (&process, "other"), (&elsewhere, LOCK)]
         .map(|(process, name)| had(&process.lock(name).unwrap()));

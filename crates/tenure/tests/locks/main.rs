@@ -2,8 +2,8 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
+mod empty_store;
 mod exclusion;
-mod ground;
 mod line;
 mod loss;
 
@@ -25,7 +25,7 @@ macro_rules! on_every_store {
             $(
                 #[test]
                 fn $property() {
-                    super::$file::$property(&super::ground::$store());
+                    super::$file::$property(&super::empty_store::$store());
                 }
             )+
         }

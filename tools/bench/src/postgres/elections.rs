@@ -14,7 +14,7 @@ pub(super) fn run(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<
     let Bench { scale, table, .. } = bench;
     for &count in scale.elections {
         let floor = PostgresRenewalCost::play("batches", PostgresStoreKind::Lease, scale, count)?;
-        let singles = match count <= scale.singles_max {
+        let singles = match count <= scale.max_singles {
             true => Some(PostgresRenewalCost::play("singles", PostgresStoreKind::Lease, scale, count)?),
             false => None,
         };

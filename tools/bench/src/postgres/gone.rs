@@ -11,10 +11,10 @@ use tenure_testkit::postgres::PostgresOptions;
 
 use super::kind::PostgresStoreKind;
 use super::server::BenchPostgres;
+use crate::elect_processes::{ElectProcesses, TTL};
 use crate::figures::Bench;
 use crate::outages::overlap_ns;
 use crate::processes::millis;
-use crate::stage::{ElectProcesses, TTL};
 use crate::stats::Samples;
 
 pub(super) fn run(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
@@ -27,23 +27,23 @@ pub(super) fn run(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), 
             .setting("listen_addresses", &format!("127.0.0.1,{}", host.outside()))
             .access_rule(&format!("host all all {}/32 scram-sha-256", host.inside()));
         let server = BenchPostgres::start_with(options)?;
-        let mut stage = ElectProcesses::empty(client);
+        let mut processes = ElectProcesses::empty(client);
         let through_the_link = SocketAddr::from((host.outside(), server.address().port()));
         // This server has no certificate, and only this host can see what is on the link.
         let url = format!("{}?sslmode=disable", server.url_at(kind, through_the_link));
-        stage.enter_from(&host, &url, ELECTION, &["--renewals"])?;
-        stage.wait_for_one("elected", CUT_OFF)?;
-        stage.enter(&server.url(kind), ELECTION, &["--renewals"])?;
-        stage.wait_for_one("observed", OTHER)?;
+        processes.enter_from(&host, &url, ELECTION, &["--renewals"])?;
+        processes.wait_for_one("elected", CUT_OFF)?;
+        processes.enter(&server.url(kind), ELECTION, &["--renewals"])?;
+        processes.wait_for_one("observed", OTHER)?;
         let cut = Clock::boottime().now();
         host.cut()?;
-        took.push(millis(cut, stage.wait_for_one("elected", OTHER)?));
+        took.push(millis(cut, processes.wait_for_one("elected", OTHER)?));
         // What they print needs no network.
         for candidate in [CUT_OFF, OTHER] {
-            stage.signal(candidate, Signal::TERM)?;
-            stage.wait_for_one("stopped", candidate)?;
+            processes.signal(candidate, Signal::TERM)?;
+            processes.wait_for_one("stopped", candidate)?;
         }
-        let verdict = History::parse(stage.told()).verdict(&Limits::default());
+        let verdict = History::parse(processes.told()).verdict(&Limits::default());
         overlap += overlap_ns(&verdict);
         is_good &= verdict.is_good();
     }

@@ -9,11 +9,11 @@ use tenure::{Clock, Instant};
 use super::kind::PostgresStoreKind;
 use super::server::BenchPostgres;
 use super::wire::Repeated;
+use crate::elect_processes::TTL;
 use crate::figures::Bench;
 use crate::floor;
 use crate::handover::{Contestant, IDLE};
 use crate::processes::Measured;
-use crate::stage::TTL;
 use crate::stats::Samples;
 use crate::table::FigureTable;
 

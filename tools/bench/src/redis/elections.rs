@@ -19,7 +19,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
         let cpu = ours.cpu();
         table.fact(what, cpu.to_string(), format!("one script per 1,000 leases, {}", batches.cpu()));
         cpu.compare(batches.cpu(), &format!("{count} elections"), table);
-        if count <= scale.singles_max {
+        if count <= scale.max_singles {
             let singles = RedisRenewalCost::play("singles", scale, count)?;
             let what = format!("{count} elections: CPU beside a call for each");
             table.fact(what, cpu.to_string(), singles.cpu().to_string());

@@ -8,11 +8,11 @@ use tenure::{Clock, Instant};
 use tenure_testkit::redis::RedisServer;
 
 use super::wire::{Ping, RedisWire};
+use crate::elect_processes::TTL;
 use crate::figures::Bench;
 use crate::floor;
 use crate::handover::{Contestant, IDLE};
 use crate::processes::Measured;
-use crate::stage::TTL;
 use crate::stats::Samples;
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {

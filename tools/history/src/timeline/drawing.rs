@@ -31,8 +31,8 @@ const HEAD: usize = 34;
 const FOOT: usize = 34;
 const MARGIN: usize = 16;
 /// A drawing of few terms fills a screen; one of many grows, so that each keeps a few pixels.
-const PLOT_MIN: usize = 1_000;
-const PLOT_MAX: usize = 12_000;
+const MIN_PLOT: usize = 1_000;
+const MAX_PLOT: usize = 12_000;
 const TERM_WIDTH: usize = 12;
 /// What is shorter than this is shown as long as this, so that it can be seen.
 const SEEN: f64 = 1.5;
@@ -74,7 +74,7 @@ impl<'a> Canvas<'a> {
         }
         let longest = lanes.keys().map(|name| name.chars().count()).max().unwrap_or_default();
         let label = longest.clamp(NOBODY.len(), NAME_CHARS) * CHAR + 12;
-        let plot = (leaderships.len() * TERM_WIDTH).clamp(PLOT_MIN, PLOT_MAX);
+        let plot = (leaderships.len() * TERM_WIDTH).clamp(MIN_PLOT, MAX_PLOT);
         let start_ns = leaderships.iter().map(|leadership| leadership.start_boot_ns).min().unwrap_or_default();
         let end_ns = leaderships.iter().map(|leadership| leadership.end.boot_ns).max().unwrap_or_default();
         let axis =
@@ -114,7 +114,7 @@ impl<'a> Canvas<'a> {
     /// A lane that is wider than a screen says now and then whose it is.
     fn repeat(&mut self, name: &str, lane: usize) {
         let y = middle(lane);
-        for distance in (PLOT_MIN..self.plot).step_by(PLOT_MIN) {
+        for distance in (MIN_PLOT..self.plot).step_by(MIN_PLOT) {
             let x = self.axis.left + distance as f64;
             self.put(&format!("<text x=\"{x:.0}\" y=\"{y}\" fill=\"#b3bcc5\">{}</text>", shorten(name, NAME_CHARS)));
         }

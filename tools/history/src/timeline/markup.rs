@@ -19,11 +19,11 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// The beginning of a text that is too long to show, then escaped.
-pub(super) fn shorten(text: &str, chars_max: usize) -> String {
-    if text.chars().count() <= chars_max {
+pub(super) fn shorten(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
         return escape(text);
     }
-    let kept: String = text.chars().take(chars_max - 1).collect();
+    let kept: String = text.chars().take(max_chars - 1).collect();
     escape(&kept) + "…"
 }
 

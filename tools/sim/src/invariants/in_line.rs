@@ -6,7 +6,7 @@ use crate::clock::{SECOND, SimTime};
 use crate::world::View;
 
 /// Longer than a candidate that has just left leadership rests before it stands again.
-const RESTS_MAX: u64 = 2 * SECOND;
+const MAX_RESTS: u64 = 2 * SECOND;
 
 #[derive(Default)]
 pub(crate) struct InLine {
@@ -35,7 +35,7 @@ impl Invariant for InLine {
                 *seen_at = world.now;
             }
             let since = world.upset_at().max(*seen_at);
-            if world.now > since + world.limits.calm + RESTS_MAX {
+            if world.now > since + world.limits.calm + MAX_RESTS {
                 let seconds = (world.now - since) as f64 / 1e9;
                 let name = world.name(node);
                 return Err(format!("{name} follows, is well, and has not stood in line for {seconds:.1} s"));

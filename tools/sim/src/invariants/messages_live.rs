@@ -24,7 +24,7 @@ pub(crate) struct MessagesLive {
 /// Looking at every instant would take longer than the rest of the simulation.
 const LOOK_EVERY: u64 = SECOND / 2;
 /// How long an inbox rests after many failures, on a slow clock.
-const PAUSE_MAX: u64 = 34 * SECOND;
+const MAX_PAUSE: u64 = 34 * SECOND;
 
 impl MessagesLive {
     fn look(&self, world: &View<'_>) -> Result<(), String> {
@@ -32,7 +32,7 @@ impl MessagesLive {
         let Some((node, elected_at)) = self.elected.filter(|(node, _)| world.can_fire(*node)) else { return Ok(()) };
         let quiet_since = elected_at.max(world.disturbed_at).max(world.mail_disturbed_at).max(world.jolted_at);
         let look_every = if mail.pushes { world.ttl(node) } else { world.ttl(node).min(SECOND) };
-        let longest = mail.lasts + look_every * 5 / 4 + 5 * world.attempt(node) + PAUSE_MAX + 6 * SECOND;
+        let longest = mail.lasts + look_every * 5 / 4 + 5 * world.attempt(node) + MAX_PAUSE + 6 * SECOND;
         for message in world.mailbox().pending.values() {
             let moved_at = self.moved.get(&message.channel).copied().unwrap_or_default();
             let since = quiet_since.max(moved_at);

@@ -1,6 +1,6 @@
 //! No tick is granted or decided while the store's wall clock is before it by more than is put up with.
 
-use tenure_core::jobs::{Claimed, EARLY_MAX};
+use tenure_core::jobs::{Claimed, MAX_EARLY};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
@@ -22,7 +22,7 @@ impl Invariant for NeverEarly {
         let Occurrence::Served(served) = seen else { return Ok(()) };
         for ((before, after), job) in served.before.iter().zip(served.after).zip(world.jobs) {
             if let Some(mark) = after.filter(|_| after > before)
-                && mark.ahead_of(served.store_ms) > EARLY_MAX
+                && mark.ahead_of(served.store_ms) > MAX_EARLY
             {
                 return Err(format!("the mark of {} is put at {mark}, which is still to come", job.policy.job));
             }
@@ -31,7 +31,7 @@ impl Invariant for NeverEarly {
             return Ok(());
         };
         match claim.tick.ahead_of(served.store_ms) {
-            by if by <= EARLY_MAX => Ok(()),
+            by if by <= MAX_EARLY => Ok(()),
             by => Err(format!("{} of {} is granted {by:?} before it", claim.tick, claim.job)),
         }
     }

@@ -85,8 +85,8 @@ impl LedgerStep<'_> {
 
     fn open(&mut self, open: &OpenJobs) -> Opened {
         let mut opened = self.ledger.open(&open.jobs, open.term, self.unix_ms);
-        if let (Opened::Jobs(standings), Some(LedgerMistake::GivenBackUnreported)) = (&mut opened, self.mistake) {
-            standings.iter_mut().for_each(|standing| standing.unbegun.clear());
+        if let (Opened::Jobs(opened), Some(LedgerMistake::GivenBackUnreported)) = (&mut opened, self.mistake) {
+            opened.iter_mut().for_each(|opened| opened.unbegun.clear());
         }
         opened
     }

@@ -76,9 +76,9 @@ pub(crate) struct StoreAnswer {
 }
 
 /// What the quorum's leases last at least.
-const QUORUM_TTL_MIN: Duration = Duration::from_secs(2);
+const MIN_QUORUM_TTL: Duration = Duration::from_secs(2);
 /// How far a copy may lag behind; what is older is not kept.
-const LAG_MAX: u64 = 5 * SECOND;
+const MAX_LAG: u64 = 5 * SECOND;
 /// Some date of the wall clock's, for terms that follow it.
 pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 
@@ -95,7 +95,7 @@ impl SimStore {
     }
 
     /// How long a lease of this ttl really lasts here, at most, on the store's clock.
-    pub(crate) fn lease_max(kind: StoreKind, ttl: Duration) -> Duration {
+    pub(crate) fn max_lease(kind: StoreKind, ttl: Duration) -> Duration {
         match kind {
             StoreKind::Quorum => raised(ttl) + Duration::from_millis(600),
             StoreKind::Embedded | StoreKind::Steady | StoreKind::WallClock | StoreKind::Replicated => ttl,
@@ -298,7 +298,7 @@ impl SimStore {
             return;
         }
         self.past.push_back((now, self.kept.clone()));
-        while self.past.len() > 2 && self.past[1].0 + LAG_MAX < now {
+        while self.past.len() > 2 && self.past[1].0 + MAX_LAG < now {
             self.past.pop_front();
         }
     }
@@ -307,5 +307,5 @@ impl SimStore {
 /// A ttl in the whole seconds of a quorum.
 fn raised(ttl: Duration) -> Duration {
     let whole = Duration::from_secs(ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0));
-    whole.max(QUORUM_TTL_MIN)
+    whole.max(MIN_QUORUM_TTL)
 }

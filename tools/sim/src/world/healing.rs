@@ -14,7 +14,7 @@ use crate::options::WorkStyle;
 use crate::tally::Situation;
 
 /// Longer than what was given back may lie there.
-const CATCHING_UP_MAX: u64 = 200 * SECOND;
+const MAX_CATCHING_UP: u64 = 200 * SECOND;
 
 impl SimWorld {
     pub(super) fn heal(&mut self) -> SimOutcome {
@@ -23,7 +23,7 @@ impl SimWorld {
         self.run_until(self.now + self.healing_time())?;
         self.see(&Occurrence::LongHealed)?;
         // Nothing happens, and so nothing changes.
-        self.run_until(self.now + 2 * nanos(self.options.ttl_max()))?;
+        self.run_until(self.now + 2 * nanos(self.options.max_ttl()))?;
         self.let_jobs_catch_up()?;
         self.let_mail_be_handled()?;
         self.mend_links();
@@ -85,18 +85,18 @@ impl SimWorld {
     /// What is still on its way arrives, what is left of a lease runs out, and a store that forgot its terms climbs
     /// back one term at a time.
     fn healing_time(&self) -> u64 {
-        let late = nanos(self.options.ttl_max()) * 2;
+        let late = nanos(self.options.max_ttl()) * 2;
         let climbing = if self.broken == crate::assumption::Broken::default() {
             0
         } else {
-            (20 + self.tally.of(Situation::Election)) * nanos(self.options.ttl_max())
+            (20 + self.tally.of(Situation::Election)) * nanos(self.options.max_ttl())
         };
         late + self.limits.patience + climbing
     }
 
     /// Whatever was given back and is wanted is run, however long that may take.
     fn let_jobs_catch_up(&mut self) -> SimOutcome {
-        let until = self.now + CATCHING_UP_MAX;
+        let until = self.now + MAX_CATCHING_UP;
         while self.now < until && self.has_something_back() {
             self.run_until(self.now + SECOND)?;
         }
@@ -105,7 +105,7 @@ impl SimWorld {
 
     /// Whatever waits is handled, or becomes a dead letter.
     fn let_mail_be_handled(&mut self) -> SimOutcome {
-        let until = self.now + CATCHING_UP_MAX;
+        let until = self.now + MAX_CATCHING_UP;
         while self.now < until && self.leading().is_some() && !self.store.mailbox().pending.is_empty() {
             self.run_until(self.now + SECOND)?;
         }
@@ -159,6 +159,6 @@ impl SimWorld {
                 self.feed(node, Input::Stop)?;
             }
         }
-        self.run_until(self.now + 2 * nanos(self.options.ttl_max()) + 10 * SECOND)
+        self.run_until(self.now + 2 * nanos(self.options.max_ttl()) + 10 * SECOND)
     }
 }

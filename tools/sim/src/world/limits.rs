@@ -36,8 +36,8 @@ impl RunLimits {
             let timings = options.candidates.iter().map(|contender| &contender.candidate.timing);
             timings.map(of).max().unwrap_or_default()
         };
-        let ttl = options.ttl_max();
-        let lease = SimStore::lease_max(options.kind, ttl);
+        let ttl = options.max_ttl();
+        let lease = SimStore::max_lease(options.kind, ttl);
         let slow = longest(&|timing| timing.reaction() * 2 + timing.attempt_timeout());
         let prompt = 250 * MILLI + nanos(slow) + 10 * options.latency;
         let predicted = longest(&|timing| timing.predict(2).max_failover) + lease.saturating_sub(ttl);

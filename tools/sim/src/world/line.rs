@@ -14,7 +14,7 @@ use crate::tally::Situation;
 
 /// What befalls those first in line.
 #[derive(Clone, Copy)]
-enum StandByFate {
+enum StandByEnd {
     StandStill,
     Die,
     Leave,
@@ -26,18 +26,18 @@ impl SimWorld {
         let line = self.line();
         let Some(leader) = self.leader.filter(|leader| self.is_there(*leader)) else { return Ok(()) };
         let Some(most) = line.len().checked_sub(1).filter(|most| *most > 0) else { return Ok(()) };
-        let (calm, ttl) = (self.limits.calm, nanos(self.options.ttl_max()));
+        let (calm, ttl) = (self.limits.calm, nanos(self.options.max_ttl()));
         let rng = self.chance_of(FaultClass::HeadOfLine);
         let count = 1 + rng.index(most.min(3));
-        let fate = rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
+        let end = rng.pick(&[StandByEnd::StandStill, StandByEnd::Die, StandByEnd::Leave]);
         let leaves = rng.percent(50);
         let at = self.now + 2 * calm + self.chance_of(FaultClass::HeadOfLine).up_to(ttl);
         let away = at - self.now + ttl + 5 * SECOND;
         for node in line.into_iter().take(count) {
-            match fate {
-                StandByFate::StandStill => self.pause(node, away),
-                StandByFate::Die => self.strike_dead(node, away)?,
-                StandByFate::Leave => self.leave(node, away)?,
+            match end {
+                StandByEnd::StandStill => self.pause(node, away),
+                StandByEnd::Die => self.strike_dead(node, away)?,
+                StandByEnd::Leave => self.leave(node, away)?,
             }
         }
         self.count(Situation::HeadOfLineGone);
@@ -54,14 +54,14 @@ impl SimWorld {
             return Ok(());
         };
         let count = 1 + self.rng.index(most.min(3));
-        let fate = self.rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
-        let leaves = matches!(fate, StandByFate::Leave) || self.rng.percent(50);
+        let end = self.rng.pick(&[StandByEnd::StandStill, StandByEnd::Die, StandByEnd::Leave]);
+        let leaves = matches!(end, StandByEnd::Leave) || self.rng.percent(50);
         let (limit, now) = (self.limits.succession + 2 * SECOND, self.now);
         for &node in line.iter().take(count) {
-            match fate {
-                StandByFate::StandStill => self.pause(node, limit),
-                StandByFate::Die => self.go(self.nodes[node].life(node), limit, false)?,
-                StandByFate::Leave => self.successor_leaves = true,
+            match end {
+                StandByEnd::StandStill => self.pause(node, limit),
+                StandByEnd::Die => self.go(self.nodes[node].life(node), limit, false)?,
+                StandByEnd::Leave => self.successor_leaves = true,
             }
         }
         self.count(Situation::HeadOfLineGone);

@@ -189,7 +189,7 @@ impl SimWorld {
             return usual;
         }
         // Just in time, or much too late.
-        let ttl = nanos(self.options.ttl_max());
+        let ttl = nanos(self.options.max_ttl());
         let longest = if self.rng.percent(60) { ttl / 10 } else { ttl * 3 / 2 };
         let delayed = usual + self.rng.up_to(longest);
         self.jolted_at = self.jolted_at.max(self.now + delayed);

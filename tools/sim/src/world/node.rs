@@ -1,7 +1,7 @@
 //! A candidate: its process, the machine under it, its work, and its line to the store.
 
 use tenure_core::store_rules::record::ProcessWatch;
-use tenure_core::{Elector, Instant, Standing, Term};
+use tenure_core::{Elector, ElectorPhase, Instant, Term};
 
 use super::queue::Incarnation;
 use crate::clock::{SimClock, SimTime};
@@ -110,7 +110,7 @@ impl SimNode {
     }
 
     pub(crate) fn is_following(&self) -> bool {
-        self.elector.as_ref().is_some_and(|elector| elector.standing() == Standing::Following)
+        self.elector.as_ref().is_some_and(|elector| elector.phase() == ElectorPhase::Following)
     }
 
     pub(crate) fn is_cut_off(&self, now: SimTime) -> bool {

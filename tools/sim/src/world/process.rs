@@ -106,8 +106,8 @@ impl SimWorld {
             }
         };
         // Alarms ring late, but not by more than half of what is allowed for; killing takes the other half.
-        let lag_max = if self.healed { MILLI } else { nanos(process.contender.candidate.timing.reaction()) / 2 };
-        process.lag = if self.rng.percent(50) { 0 } else { self.rng.up_to(lag_max) };
+        let max_lag = if self.healed { MILLI } else { nanos(process.contender.candidate.timing.reaction()) / 2 };
+        process.lag = if self.rng.percent(50) { 0 } else { self.rng.up_to(max_lag) };
         self.set_alarm(node);
         for output in outputs {
             self.carry_out(node, output)?;
@@ -212,7 +212,7 @@ impl SimWorld {
         let Some(term) = answer else { return Ok(()) };
         self.count(Situation::Act);
         self.see(&Occurrence::Acted { node, term })?;
-        let longest = if self.rng.percent(10) { nanos(self.options.ttl_max()) } else { self.options.latency };
+        let longest = if self.rng.percent(10) { nanos(self.options.max_ttl()) } else { self.options.latency };
         let at = self.now + self.rng.up_to(longest);
         let by = self.nodes[node].life(node);
         self.queue.put(at, SimEvent::Write { by, term });

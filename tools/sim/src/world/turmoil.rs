@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::{Drift, Input, Standing};
+use tenure_core::{Drift, ElectorPhase, Input};
 
 use super::queue::SimEvent;
 use super::view::nanos;
@@ -30,7 +30,7 @@ impl SimWorld {
 
     pub(super) fn schedule(&mut self, fault: FaultClass) {
         // Jobs change at a pace of their own: what that does is seen best while little else happens.
-        let own_pace = RELOAD_EVERY_TTLS * nanos(self.options.ttl_max());
+        let own_pace = RELOAD_EVERY_TTLS * nanos(self.options.max_ttl());
         let pace = if fault == FaultClass::Reload { own_pace } else { self.options.pace };
         let at = self.now + self.chance_of(fault).interval(pace);
         self.queue.put(at, SimEvent::Fault(fault));
@@ -44,7 +44,7 @@ impl SimWorld {
         self.schedule(fault);
         self.disturb();
         let count = self.nodes.len();
-        let ttl = nanos(self.options.ttl_max());
+        let ttl = nanos(self.options.max_ttl());
         let rng = self.chance_of(fault);
         let mut node = rng.index(count);
         // Half of all faults strike where it hurts.
@@ -218,8 +218,8 @@ impl SimWorld {
     }
 
     pub(super) fn leave(&mut self, node: usize, lasts: u64) -> SimOutcome {
-        let standing = self.nodes[node].elector.as_ref().map(tenure_core::Elector::standing);
-        if standing.is_none_or(|standing| standing == Standing::Stopped) {
+        let standing = self.nodes[node].elector.as_ref().map(tenure_core::Elector::phase);
+        if standing.is_none_or(|standing| standing == ElectorPhase::Stopped) {
             return Ok(());
         }
         self.queue.put(self.now + lasts + SECOND, SimEvent::Restart { node });
@@ -232,7 +232,7 @@ impl SimWorld {
 
     fn step_clock(&mut self) {
         self.breaks(Assumption::StoreClockIsNotSet);
-        let ttl = i64::try_from(nanos(self.options.ttl_max())).unwrap_or(i64::MAX);
+        let ttl = i64::try_from(nanos(self.options.max_ttl())).unwrap_or(i64::MAX);
         let factor = self.chance_of(FaultClass::ClockStep).pick(&[-3, -1, 1, 1, 10]);
         if let Some(clock) = &mut self.store.clock {
             clock.step(self.now, ttl * factor);

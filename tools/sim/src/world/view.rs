@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::jobs::{Every, LEDGER_REST_MAX, Tick};
+use tenure_core::jobs::{Every, MAX_LEDGER_REST, Tick};
 use tenure_core::store_rules::mailbox::MailboxRecord;
 use tenure_core::store_rules::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
@@ -253,20 +253,20 @@ impl View<'_> {
     pub(crate) fn leaves_by(&self, node: usize, told: SimTime) -> SimTime {
         let node = &self.nodes[node];
         let timing = &node.contender.candidate.timing;
-        let longest = leaving_max(timing);
+        let longest = max_leaving(timing);
         told.max(node.away_until(self.machines)).saturating_add(longest)
     }
 }
 
 /// An attempt under way, the rest of a hold, and two attempts to release with a pause between, on a slow clock.
-fn leaving_max(timing: &Timing) -> u64 {
+fn max_leaving(timing: &Timing) -> u64 {
     let longest = timing.attempt_timeout() * 4 + timing.hold() + timing.reaction() * 4 + timing.renew_every();
     nanos(longest.mul_f64(1.3)) + nanos(Duration::from_secs(1))
 }
 
 /// For how long an engine of jobs may leave a store alone that failed, on a slow clock.
 pub(crate) fn ledger_rest() -> u64 {
-    on_slow_clock(LEDGER_REST_MAX)
+    on_slow_clock(MAX_LEDGER_REST)
 }
 
 pub(crate) fn nanos(duration: Duration) -> u64 {

@@ -46,8 +46,8 @@ impl SimWorld {
 
     /// The work is killed, which takes its time, too.
     pub(super) fn kill_work(&mut self, node: usize, term: Term) {
-        let lag_max = nanos(self.nodes[node].contender.candidate.timing.reaction()) / 2 - MILLI;
-        let at = self.now + self.rng.up_to(lag_max);
+        let max_lag = nanos(self.nodes[node].contender.candidate.timing.reaction()) / 2 - MILLI;
+        let at = self.now + self.rng.up_to(max_lag);
         let never = Mistake::is_process(self.options.mistake, ProcessMistake::NoKill);
         let Some(work) = self.work_under(node, term) else { return };
         if std::mem::replace(&mut work.is_ending, true) || never {
@@ -161,7 +161,7 @@ impl SimWorld {
         if self.now >= node.away_until(&self.machines) {
             self.act(by.node)?;
         }
-        let at = self.now + self.rng.interval(nanos(self.options.ttl_max()) / 3);
+        let at = self.now + self.rng.interval(nanos(self.options.max_ttl()) / 3);
         self.queue.put(at, SimEvent::Act { by, term });
         Ok(())
     }

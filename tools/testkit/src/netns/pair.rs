@@ -13,7 +13,7 @@ impl AddressPair {
     pub(super) fn claim(link: &str, number: u32) -> Result<Self, NetnsError> {
         // Different processes begin at different places, so that most find a free pair at once.
         let start = std::process::id().wrapping_mul(PLACES_APART).wrapping_add(number);
-        for place in 0..CLAIMS_MAX {
+        for place in 0..MAX_CLAIMS {
             let pair = Self(start.wrapping_add(place) % PAIRS);
             match ip(&["route", "add", &pair.inside().to_string(), "dev", link]) {
                 Ok(()) => return Ok(pair),
@@ -36,7 +36,7 @@ impl AddressPair {
 /// Set aside for tests of networks by RFC 2544 (198.18.0.0/15), so that no real network is hidden by them.
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const PAIRS: u32 = 1 << 16;
-const CLAIMS_MAX: u32 = 1000;
+const MAX_CLAIMS: u32 = 1000;
 const PLACES_APART: u32 = 251;
 
 #[cfg(test)]

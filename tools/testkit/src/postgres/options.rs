@@ -17,7 +17,7 @@ pub struct PostgresOptions {
     pub(super) roles: Vec<(String, String)>,
     tls: Option<Tls>,
     is_durable: bool,
-    connections_max: u16,
+    max_connections: u16,
     access_rules: Vec<String>,
     settings: Vec<(String, String)>,
 }
@@ -33,7 +33,7 @@ impl PostgresOptions {
     /// With room for so many connections, the kit's own among them. Without this it is 100.
     #[must_use]
     pub fn max_connections(self, count: u16) -> Self {
-        Self { connections_max: count, ..self }
+        Self { max_connections: count, ..self }
     }
 
     /// With one more role that can log in.
@@ -107,7 +107,7 @@ impl PostgresOptions {
         set("unix_socket_directories", &service_dir.path().display());
         set("hba_file", &path(ACCESS));
         set("ident_file", &path(USER_NAMES));
-        set("max_connections", &self.connections_max);
+        set("max_connections", &self.max_connections);
         set("shared_buffers", &"16MB");
         // In its own directory, so that nothing stays elsewhere when it is killed.
         set("dynamic_shared_memory_type", &"mmap");
@@ -152,7 +152,7 @@ impl Default for PostgresOptions {
             roles: Vec::new(),
             tls: None,
             is_durable: false,
-            connections_max: 100,
+            max_connections: 100,
             access_rules: Vec::new(),
             settings: Vec::new(),
         }

@@ -38,12 +38,12 @@ async fn carry(link: &ProxyLink, client: &mut TcpStream, server: &mut Option<Tcp
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
-    let [requests, replies] = Direction::BOTH.map(|direction| Lane::new(link, direction));
+    let [requests, replies] = Direction::BOTH.map(|direction| ConnectionDirection::new(link, direction));
     tokio::try_join!(requests.run(from_client, to_server), replies.run(from_server, to_client)).map(drop)
 }
 
 /// One direction of one connection.
-struct Lane<'a> {
+struct ConnectionDirection<'a> {
     link: &'a ProxyLink,
     direction: Direction,
     /// How many orders to half-close had been given before it began.
@@ -51,7 +51,7 @@ struct Lane<'a> {
 }
 
 /// A chunk on its way.
-struct Parcel {
+struct QueuedChunk {
     bytes: Vec<u8>,
     due: Option<Instant>,
     /// A held chunk waits for more releases than these.
@@ -59,18 +59,18 @@ struct Parcel {
     is_followed_by_reset: bool,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> ConnectionDirection<'a> {
     fn new(link: &'a ProxyLink, direction: Direction) -> Self {
         Self { link, direction, half_closes: link.plan.borrow().course(direction).half_closes }
     }
 
     async fn run(self, source: ReadHalf<'_>, sink: WriteHalf<'_>) -> io::Result<()> {
-        let (queue, parcels) = channel(PARCELS_MAX);
-        tokio::try_join!(self.collect(source, queue), self.deliver(parcels, sink)).map(drop)
+        let (queue, chunks) = channel(MAX_CHUNKS);
+        tokio::try_join!(self.collect(source, queue), self.deliver(chunks, sink)).map(drop)
     }
 
     /// Reads until the source has closed. The queue is dropped when the other end is to learn of it.
-    async fn collect(&self, mut source: ReadHalf<'_>, queue: Sender<Parcel>) -> io::Result<()> {
+    async fn collect(&self, mut source: ReadHalf<'_>, queue: Sender<QueuedChunk>) -> io::Result<()> {
         tokio::select! {
             result = self.queue_all(&mut source, &queue) => return result,
             () = self.link.planned(|plan| plan.course(self.direction).half_closes > self.half_closes) => {}
@@ -79,7 +79,7 @@ impl<'a> Lane<'a> {
         self.swallow_all(source).await
     }
 
-    async fn queue_all(&self, source: &mut ReadHalf<'_>, queue: &Sender<Parcel>) -> io::Result<()> {
+    async fn queue_all(&self, source: &mut ReadHalf<'_>, queue: &Sender<QueuedChunk>) -> io::Result<()> {
         let (mut bytes, mut before) = (Vec::new(), Vec::new());
         let mut stretch = Stretch { direction: self.direction, is_first: true };
         loop {
@@ -98,34 +98,34 @@ impl<'a> Lane<'a> {
     }
 
     /// Does to a chunk what is planned, and sends on what is left of it.
-    async fn queue(&self, bytes: Vec<u8>, before: &mut Vec<u8>, queue: &Sender<Parcel>) {
+    async fn queue(&self, bytes: Vec<u8>, before: &mut Vec<u8>, queue: &Sender<QueuedChunk>) {
         if bytes.is_empty() {
             return;
         }
         let length = bytes.len();
         let (fault, releases) = self.link.next_fault(self.direction);
-        let mut parcel = Parcel { bytes, due: None, held_at: None, is_followed_by_reset: false };
+        let mut chunk = QueuedChunk { bytes, due: None, held_at: None, is_followed_by_reset: false };
         match fault {
             None => {}
-            Some(ProxyFault::Delay(delay)) => parcel.due = Some(Instant::now() + delay),
-            Some(ProxyFault::Hold) => parcel.held_at = Some(releases),
-            Some(ProxyFault::Swallow) => parcel.bytes.clear(),
-            Some(ProxyFault::Duplicate) => parcel.bytes.extend_from_within(..),
+            Some(ProxyFault::Delay(delay)) => chunk.due = Some(Instant::now() + delay),
+            Some(ProxyFault::Hold) => chunk.held_at = Some(releases),
+            Some(ProxyFault::Swallow) => chunk.bytes.clear(),
+            Some(ProxyFault::Duplicate) => chunk.bytes.extend_from_within(..),
             Some(ProxyFault::Repeat) if before.is_empty() => {}
-            Some(ProxyFault::Repeat) => parcel.bytes.clone_from(before),
+            Some(ProxyFault::Repeat) => chunk.bytes.clone_from(before),
             Some(ProxyFault::Truncate(rest)) => {
-                parcel.bytes.truncate(rest);
-                parcel.is_followed_by_reset = true;
+                chunk.bytes.truncate(rest);
+                chunk.is_followed_by_reset = true;
             }
         }
-        before.clone_from(&parcel.bytes);
+        before.clone_from(&chunk.bytes);
         self.count(|traffic| {
             traffic.struck += u64::from(fault.is_some());
-            traffic.swallowed += as_count(length.saturating_sub(parcel.bytes.len()));
-            traffic.waiting += as_count(parcel.bytes.len());
+            traffic.swallowed += as_count(length.saturating_sub(chunk.bytes.len()));
+            traffic.waiting += as_count(chunk.bytes.len());
         });
         // The other side ends only with the connection.
-        let _ = queue.send(parcel).await;
+        let _ = queue.send(chunk).await;
     }
 
     /// A close is subject to the lasting fault, like a chunk without bytes.
@@ -160,23 +160,23 @@ impl<'a> Lane<'a> {
     }
 
     /// Writes what was queued, each chunk when its time has come, and closes at the end of the queue.
-    async fn deliver(&self, mut parcels: Receiver<Parcel>, mut sink: WriteHalf<'_>) -> io::Result<()> {
-        while let Some(parcel) = parcels.recv().await {
-            if let Some(due) = parcel.due {
+    async fn deliver(&self, mut chunks: Receiver<QueuedChunk>, mut sink: WriteHalf<'_>) -> io::Result<()> {
+        while let Some(chunk) = chunks.recv().await {
+            if let Some(due) = chunk.due {
                 sleep_until(due).await;
             }
-            if let Some(releases) = parcel.held_at {
+            if let Some(releases) = chunk.held_at {
                 self.released(releases).await;
             }
             self.link.planned(|plan| !plan.is_down).await;
             // Counted first: whoever has read the bytes must find them counted.
-            let length = as_count(parcel.bytes.len());
+            let length = as_count(chunk.bytes.len());
             self.count(|traffic| {
                 traffic.waiting -= length;
                 traffic.delivered += length;
             });
-            sink.write_all(&parcel.bytes).await?;
-            if parcel.is_followed_by_reset {
+            sink.write_all(&chunk.bytes).await?;
+            if chunk.is_followed_by_reset {
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
         }
@@ -198,4 +198,4 @@ fn as_count(length: usize) -> u64 {
 }
 
 /// A sender that is so far ahead has to wait, as it would for a full window.
-const PARCELS_MAX: usize = 64;
+const MAX_CHUNKS: usize = 64;

@@ -3,8 +3,8 @@
 use super::source::{closing_brace, code_only, line_of};
 use super::tree::{Tree, is_tests_file};
 
-const LINES_MAX: usize = 500;
-const TESTS_LINES_MAX: usize = 800;
+const MAX_LINES: usize = 500;
+const MAX_TESTS_LINES: usize = 800;
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     tree.ending(".rs").filter_map(|(path, text)| violation(path, text)).collect()
@@ -12,9 +12,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
 
 fn violation(path: &str, text: &str) -> Option<String> {
     let (lines, max, what) = if is_tests_file(path) {
-        (text.lines().count(), TESTS_LINES_MAX, "")
+        (text.lines().count(), MAX_TESTS_LINES, "")
     } else {
-        (lines_without_tests(text), LINES_MAX, " without its tests")
+        (lines_without_tests(text), MAX_LINES, " without its tests")
     };
     (lines > max).then(|| format!("{path}: {lines} lines{what}, at most {max} are allowed"))
 }

@@ -3,7 +3,7 @@
 use super::source::{closing_brace, code_only, is_word_char, line_of, words};
 use super::tree::Tree;
 
-const LINES_MAX: usize = 70;
+const MAX_LINES: usize = 70;
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     tree.ending(".rs").flat_map(|(path, text)| violations(path, text)).collect()
@@ -18,8 +18,8 @@ fn violations(path: &str, text: &str) -> Vec<String> {
         let Some(open) = body(&code, start).filter(|_| !name.is_empty()) else { continue };
         let first = line_of(&code, start);
         let lines = line_of(&code, closing_brace(&code, open)) + 1 - first;
-        if lines > LINES_MAX {
-            found.push(format!("{path}:{first}: function {name} has {lines} lines, at most {LINES_MAX} are allowed"));
+        if lines > MAX_LINES {
+            found.push(format!("{path}:{first}: function {name} has {lines} lines, at most {MAX_LINES} are allowed"));
         }
     }
     found

@@ -1,4 +1,4 @@
-//! Relative links in Markdown lead to tracked files.
+//! Relative links in Markdown lead to tracked files, and the paths that its text names exist.
 
 use super::tree::Tree;
 
@@ -20,6 +20,10 @@ fn violations(tree: &Tree, path: &str, text: &str) -> Vec<String> {
                 found.push(format!("{path}:{}: the link to `{target}` leads to no tracked file", index + 1));
             }
         }
+        let named = named_paths(line).into_iter().filter(|named| is_of_this_tree(tree, path, named));
+        for missing in named.flat_map(alternatives).filter(|named| !tree.has_path_ending_with(named)) {
+            found.push(format!("{path}:{}: there is no `{missing}`", index + 1));
+        }
     }
     found
 }
@@ -39,6 +43,29 @@ fn targets(line: &str) -> Vec<&str> {
         found.extend(inside.split_whitespace().next().filter(|_| !is_code));
     }
     found
+}
+
+/// What stands in backticks and may be a path. Capital letters alone are a placeholder, as in `crates/NAME`.
+fn named_paths(line: &str) -> Vec<&str> {
+    let is_path_char = |c: char| c.is_ascii_alphanumeric() || "/._-{},".contains(c);
+    let is_placeholder = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let named = line.split('`').skip(1).step_by(2);
+    named.filter(|named| named.chars().all(is_path_char) && !named.split('/').any(is_placeholder)).collect()
+}
+
+/// Whether a path is meant to be one of this repository: it begins with a folder of the root. The pages beside those
+/// folders are for people who read the code, and shorten the paths of its files.
+fn is_of_this_tree(tree: &Tree, page: &str, named: &str) -> bool {
+    let is_from_root = named.split_once('/').is_some_and(|(folder, _)| !folder.is_empty() && tree.is_folder(folder));
+    let is_code = [".rs", ".sql", ".lua"].iter().any(|end| named.ends_with(end));
+    is_from_root || (!page.contains('/') && is_code)
+}
+
+/// All paths that one with alternatives in braces stands for.
+fn alternatives(named: &str) -> Vec<String> {
+    let Some((before, rest)) = named.split_once('{') else { return vec![named.to_owned()] };
+    let Some((choices, after)) = rest.split_once('}') else { return vec![named.to_owned()] };
+    choices.split(',').flat_map(|choice| alternatives(&format!("{before}{choice}{after}"))).collect()
 }
 
 /// Leaves out the web, places on the same page, and the Rust paths that rustdoc resolves itself.
@@ -88,6 +115,20 @@ mod tests {
     #[test]
     fn code_is_not_read() {
         assert_eq!(found("```\n[c](c.md)\n```\nUse `[c](c.md)`."), 0);
+    }
+
+    #[test]
+    fn paths_in_the_text_exist() {
+        assert_eq!(found("`crates/core/src/lib.rs`, `crates/core/src/`, `crates/{core,core/src}`, `docs/b.md`"), 0);
+        assert_eq!(found("`crates/core/src/gone.rs` `crates/{core,gone}` `docs/gone.md`"), 3);
+        assert_eq!(found("`crates/NAME/src`, `tests/failover.rs` of yours, `gone.rs`, `docs/*`, crates/gone"), 0);
+    }
+
+    #[test]
+    fn pages_at_the_root_may_shorten_paths() {
+        let text = "`src/lib.rs` `lib.rs` `core/gone.rs` `gone.rs` `gone()`";
+        let tree = Tree::from_files(&[("A.md", text), ("crates/core/src/lib.rs", "")]);
+        assert_eq!(check(&tree), ["A.md:1: there is no `core/gone.rs`", "A.md:1: there is no `gone.rs`"]);
     }
 
     #[test]

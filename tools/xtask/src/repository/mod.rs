@@ -2,6 +2,7 @@
 
 mod banned_words;
 mod core_bans;
+mod debug_names;
 mod file_size;
 mod function_length;
 mod links;
@@ -34,4 +35,5 @@ const RULES: &[fn(&Tree) -> Vec<String>] = &[
     store_skeleton::check,
     links::check,
     unique_types::check,
+    debug_names::check,
 ];

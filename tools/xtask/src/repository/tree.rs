@@ -45,8 +45,20 @@ impl Tree {
 
     /// True for a tracked file, and for a folder that holds one.
     pub(crate) fn contains(&self, path: &str) -> bool {
+        path.is_empty() || self.is_folder(path) || self.paths().any(|tracked| tracked == path)
+    }
+
+    /// True for a folder that holds a tracked file.
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
         let folder = format!("{path}/");
-        path.is_empty() || self.paths().any(|tracked| tracked == path || tracked.starts_with(&folder))
+        self.paths().any(|tracked| tracked.starts_with(&folder))
+    }
+
+    /// True for the end of the path of a tracked file, and of a folder that holds one.
+    pub(crate) fn has_path_ending_with(&self, end: &str) -> bool {
+        let end = end.trim_end_matches('/');
+        let (file, folder) = (format!("/{end}"), format!("/{end}/"));
+        self.paths().map(|tracked| format!("/{tracked}")).any(|path| path.ends_with(&file) || path.contains(&folder))
     }
 
     #[cfg(test)]

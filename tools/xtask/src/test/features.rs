@@ -20,7 +20,7 @@ pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     for package in ALONE {
         job.cargo(&format!("clippy --locked -p {package} -- -D warnings"))?;
     }
-    for Lightness { what, tree, without } in LIGHT {
+    for DependencyLimit { what, tree, without } in LIGHT {
         let mut command = process::cargo();
         command.args(["tree", "--locked", "--target", "all", "--prefix", "none", "--format", "{p}"]);
         let tree = job.command(command.args(tree.split(' ')))?;
@@ -48,31 +48,35 @@ const ALONE: &[&str] = &[
 ];
 
 /// What must stay light, how cargo shows what it depends on, and what that must not be.
-struct Lightness {
+struct DependencyLimit {
     what: &'static str,
     tree: &'static str,
     without: &'static [&'static str],
 }
 
-const LIGHT: &[Lightness] = &[
-    Lightness { what: "tenure-core, which is pure,", tree: "-p tenure-core -e normal --all-features", without: IMPURE },
-    Lightness { what: "tenure without further features", tree: "-p tenure -e normal", without: OPTIONAL },
-    Lightness {
+const LIGHT: &[DependencyLimit] = &[
+    DependencyLimit {
+        what: "tenure-core, which is pure,",
+        tree: "-p tenure-core -e normal --all-features",
+        without: IMPURE,
+    },
+    DependencyLimit { what: "tenure without further features", tree: "-p tenure -e normal", without: OPTIONAL },
+    DependencyLimit {
         what: "tenure with Redis alone",
         tree: "-p tenure -e normal --no-default-features --features redis",
         without: &["libsqlite3-sys", "rusqlite", "rustls", "tokio-postgres"],
     },
-    Lightness {
+    DependencyLimit {
         what: "tenure with PostgreSQL alone",
         tree: "-p tenure -e normal --no-default-features --features postgres",
         without: &["libsqlite3-sys", "redis", "rusqlite"],
     },
-    Lightness {
+    DependencyLimit {
         what: "tenure with SQLite alone",
         tree: "-p tenure -e normal --no-default-features --features sqlite",
         without: &["percent-encoding", "redis", "rustls", "tokio-postgres"],
     },
-    Lightness {
+    DependencyLimit {
         what: "a test of the library",
         tree: "-p tenure -e normal,build,dev --all-features",
         without: &["axum", "clap", "tenure-cli"],

@@ -54,20 +54,20 @@ pub(crate) fn run(root: &Path, options: &TestOptions) -> Result<ExitCode, String
     }
     let chosen: Vec<&TestPart> =
         PARTS.iter().filter(|part| options.only.is_empty() || options.only.iter().any(|n| n == part.name)).collect();
-    let manner = Manner { keep_going: options.keep_going, from_seed: options.from_seed };
-    let entries = run_parts(root, &chosen, manner, &mut screen);
+    let style = RunStyle { keep_going: options.keep_going, from_seed: options.from_seed };
+    let entries = run_parts(root, &chosen, style, &mut screen);
     summary::lines(&entries).iter().for_each(|line| screen.line(line));
     Ok(if summary::is_success(&entries) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// How the parts are run.
 #[derive(Clone, Copy)]
-struct Manner {
+struct RunStyle {
     keep_going: bool,
     from_seed: u64,
 }
 
-fn run_parts(root: &Path, parts: &[&TestPart], manner: Manner, screen: &mut Screen) -> Vec<PartSummary> {
+fn run_parts(root: &Path, parts: &[&TestPart], style: RunStyle, screen: &mut Screen) -> Vec<PartSummary> {
     let mut entries: Vec<PartSummary> = parts.iter().map(|part| PartSummary::not_run(part.name)).collect();
     let last_in_order = parts.iter().rposition(|part| part.when == When::InOrder).unwrap_or(0);
     let is_beside = |index: &usize| parts[*index].when == When::Beside && *index < last_in_order;
@@ -75,15 +75,15 @@ fn run_parts(root: &Path, parts: &[&TestPart], manner: Manner, screen: &mut Scre
     thread::scope(|scope| {
         let mut lane = None;
         for index in in_order {
-            if !manner.keep_going && !summary::is_success(&entries) {
+            if !style.keep_going && !summary::is_success(&entries) {
                 break;
             }
             if lane.is_none() && beside.first().is_some_and(|first| *first < index) {
                 beside.iter().for_each(|&index| screen.line(&format!("{} … beside the others", title(parts, index))));
-                lane = Some(scope.spawn(|| run_beside(root, parts, &beside, manner)));
+                lane = Some(scope.spawn(|| run_beside(root, parts, &beside, style)));
             }
             screen.begin(&title(parts, index));
-            entries[index] = run_part(root, parts[index], screen, PartPriority::Normal, manner);
+            entries[index] = run_part(root, parts[index], screen, PartPriority::Normal, style);
         }
         if let Some(lane) = lane {
             screen.progress("waiting for what runs beside the others");
@@ -100,26 +100,26 @@ fn run_beside(
     root: &Path,
     parts: &[&TestPart],
     chosen: &[usize],
-    manner: Manner,
+    style: RunStyle,
 ) -> (Vec<(usize, PartSummary)>, String) {
-    let (mut screen, paper) = Screen::on_paper();
+    let (mut screen, output) = Screen::captured();
     let mut ended: Vec<(usize, PartSummary)> = Vec::new();
     for &index in chosen {
-        if manner.keep_going || ended.iter().all(|(_, entry)| entry.outcome != PartOutcome::Failed) {
+        if style.keep_going || ended.iter().all(|(_, entry)| entry.outcome != PartOutcome::Failed) {
             screen.begin(&title(parts, index));
-            ended.push((index, run_part(root, parts[index], &mut screen, PartPriority::Idle, manner)));
+            ended.push((index, run_part(root, parts[index], &mut screen, PartPriority::Idle, style)));
         }
     }
-    (ended, paper.text())
+    (ended, output.text())
 }
 
 fn title(parts: &[&TestPart], index: usize) -> String {
     format!("[{}/{}] {}", index + 1, parts.len(), parts[index].name)
 }
 
-fn run_part(root: &Path, part: &TestPart, screen: &mut Screen, priority: PartPriority, manner: Manner) -> PartSummary {
+fn run_part(root: &Path, part: &TestPart, screen: &mut Screen, priority: PartPriority, style: RunStyle) -> PartSummary {
     let started = Instant::now();
-    let mut job = RunningPart::new(root, screen).with_priority(priority).with_seed(manner.from_seed);
+    let mut job = RunningPart::new(root, screen).with_priority(priority).with_seed(style.from_seed);
     let result = (part.run)(&mut job);
     let (tally, log) = job.finish();
     // A skipped test proves nothing, so it fails its part even though cargo is content.
@@ -155,8 +155,8 @@ mod tests {
 
     fn outcomes(parts: &[&TestPart], keep_going: bool) -> Vec<PartOutcome> {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
-        let manner = Manner { keep_going, from_seed: 0 };
-        run_parts(Path::new("."), parts, manner, &mut screen).iter().map(|entry| entry.outcome).collect()
+        let style = RunStyle { keep_going, from_seed: 0 };
+        run_parts(Path::new("."), parts, style, &mut screen).iter().map(|entry| entry.outcome).collect()
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().map(|requirement| requirement.package).collect();
-    let prefix = Means::probe().prefix(&packages)?;
+    let prefix = InstallRights::probe().prefix(&packages)?;
     for requirement in &missing {
         job.announce(&format!("installing {}: {}", requirement.package, requirement.why));
     }
@@ -126,13 +126,13 @@ fn compiler_finds(header: &str) -> bool {
 }
 
 /// What this machine and user allow.
-struct Means {
+struct InstallRights {
     has_apt: bool,
     is_root: bool,
     has_sudo: bool,
 }
 
-impl Means {
+impl InstallRights {
     fn probe() -> Self {
         let user = Command::new("id").arg("-u").output();
         let sudo = Command::new("sudo").args(["-n", "true"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -167,18 +167,18 @@ const SCRIPT: &str = "tools/xtask/src/test/install.sh";
 mod tests {
     use super::*;
 
-    const NOBODY: Means = Means { has_apt: true, is_root: false, has_sudo: false };
+    const NOBODY: InstallRights = InstallRights { has_apt: true, is_root: false, has_sudo: false };
 
     #[test]
     fn root_needs_no_sudo_and_others_use_it() {
-        assert!(Means { is_root: true, ..NOBODY }.prefix(&["gcc"]).unwrap().is_empty());
-        assert_eq!(Means { has_sudo: true, ..NOBODY }.prefix(&["gcc"]).unwrap(), ["sudo", "-n"]);
+        assert!(InstallRights { is_root: true, ..NOBODY }.prefix(&["gcc"]).unwrap().is_empty());
+        assert_eq!(InstallRights { has_sudo: true, ..NOBODY }.prefix(&["gcc"]).unwrap(), ["sudo", "-n"]);
     }
 
     #[test]
     fn without_the_means_one_sentence_names_the_packages() {
         assert!(NOBODY.prefix(&["gcc", "git"]).unwrap_err().ends_with("by hand: gcc git"));
-        let elsewhere = Means { has_apt: false, is_root: true, has_sudo: true };
+        let elsewhere = InstallRights { has_apt: false, is_root: true, has_sudo: true };
         assert!(elsewhere.prefix(&["gcc"]).unwrap_err().contains("no apt-get"));
     }
 

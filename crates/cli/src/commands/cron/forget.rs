@@ -1,4 +1,4 @@
-//! `tenure cron forget`: a job that is not to be known any more.
+//! `tenure cron forget`: removes a job from the store.
 
 use serde::Serialize;
 use tenure::JobName;

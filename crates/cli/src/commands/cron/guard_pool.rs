@@ -13,7 +13,7 @@ use crate::exit::{CommandError, Exit};
 use crate::supervise::TrustDeadlines;
 
 /// A guard that waits takes a process and little memory; more than this are rarely wanted again.
-const WAITING_MAX: usize = 8;
+const MAX_WAITING: usize = 8;
 
 /// All guards.
 pub(super) struct GuardPool {
@@ -33,7 +33,7 @@ pub(super) struct GuardPool {
 pub(super) struct SharedLeadership {
     leading: Option<(Term, TrustDeadlines)>,
     lost: Option<(Term, Instant)>,
-    /// Whether nobody has patience any more.
+    /// Whether the time to wait is over for everybody.
     pub(super) hurry: bool,
 }
 
@@ -92,7 +92,7 @@ impl GuardPool {
     pub(super) async fn next_end(&mut self) -> Option<Result<(), CommandError>> {
         let ended = self.busy.join_next().await?;
         Some(ended.unwrap_or_else(|error| Err(CommandError::new(Exit::Internal, error.to_string()))).map(|guarded| {
-            if self.waiting.len() < WAITING_MAX {
+            if self.waiting.len() < MAX_WAITING {
                 self.waiting.push(guarded);
             }
         }))

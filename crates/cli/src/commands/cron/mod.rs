@@ -17,7 +17,8 @@ mod status;
 mod steer;
 mod supervise_run;
 
-use self::steer::SteerOrder;
+use tenure::store::ledger::JobOrder;
+
 use crate::args::{CronArgs, CronCommand, Global};
 use crate::exit::{CommandError, Exit};
 
@@ -25,9 +26,9 @@ pub(super) async fn execute(global: &Global, args: CronArgs) -> Result<Exit, Com
     match args.action {
         Some(CronCommand::Check(check)) => check::execute(&check),
         Some(CronCommand::Status(status)) => status::execute(global, &status).await,
-        Some(CronCommand::RunNow(args)) => steer::execute(global, &args, SteerOrder::RunNow).await,
-        Some(CronCommand::Pause(args)) => steer::execute(global, &args, SteerOrder::Pause).await,
-        Some(CronCommand::Resume(args)) => steer::execute(global, &args, SteerOrder::Resume).await,
+        Some(CronCommand::RunNow(args)) => steer::execute(global, &args, JobOrder::RunNow).await,
+        Some(CronCommand::Pause(args)) => steer::execute(global, &args, JobOrder::Pause).await,
+        Some(CronCommand::Resume(args)) => steer::execute(global, &args, JobOrder::Resume).await,
         Some(CronCommand::Forget(forget)) => forget::execute(global, &forget).await,
         None => run::execute(global, args.run).await,
     }

@@ -47,9 +47,9 @@ struct JobStatusLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum IdleReason {
-    /// It is gone from the jobs of whoever leads; or, if nobody does, from the file that was asked about.
+    /// The job is gone from those of the leader; or, without a leader, from the given file.
     Removed,
-    /// It is in the file that was asked about, and whoever leads does not have it yet.
+    /// The job is in the given file, and the leader does not have it yet.
     NotLoaded,
     Paused,
     Disabled,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tenure::cron::WrittenSchedule;
+use tenure::store::ledger::JobOrder;
 use tenure::{Election, JobName};
 
 use super::forget::unknown;
@@ -11,38 +12,30 @@ use crate::options::open_for;
 use crate::output::{json_line, print};
 use crate::stderr_writer::say;
 
-/// What is wanted.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum SteerOrder {
-    RunNow,
-    Pause,
-    Resume,
-}
-
 /// As `--json` prints it.
 #[derive(Debug, Serialize)]
 struct SteeredLine<'a> {
     election: &'a str,
     job: &'a str,
-    order: &'static str,
+    order: String,
     known: bool,
 }
 
-pub(super) async fn execute(global: &Global, args: &SteerArgs, order: SteerOrder) -> Result<Exit, CommandError> {
+pub(super) async fn execute(global: &Global, args: &SteerArgs, order: JobOrder) -> Result<Exit, CommandError> {
     let SteerArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
     let client = open_for(global, election)?;
     let contest = client.election(election)?;
-    let (word, known, said) = match order {
-        SteerOrder::RunNow => {
+    let (known, said) = match order {
+        JobOrder::RunNow => {
             check_somebody_has_it(&contest, job).await?;
-            ("run-now", contest.run_job_now(job).await?, "will run once; `tenure cron status` shows the outcome")
+            (contest.run_job_now(job).await?, "will run once; `tenure cron status` shows the outcome")
         }
-        SteerOrder::Pause => ("pause", contest.pause_job(job).await?, "is paused; no tick fires until it is resumed"),
-        SteerOrder::Resume => ("resume", contest.resume_job(job).await?, "is resumed"),
+        JobOrder::Pause => (contest.pause_job(job).await?, "is paused; no tick fires until it is resumed"),
+        JobOrder::Resume => (contest.resume_job(job).await?, "is resumed"),
     };
     if *json {
-        print(|out| json_line(out, &SteeredLine { election, job, order: word, known }))?;
+        print(|out| json_line(out, &SteeredLine { election, job, order: order.to_string(), known }))?;
     } else if known {
         print(|out| writeln!(out, "{job} of {election} {said}"))?;
     }
@@ -50,7 +43,7 @@ pub(super) async fn execute(global: &Global, args: &SteerArgs, order: SteerOrder
         return Err(unknown(election, job));
     }
     // What was asked for is written down: that it cannot be told who leads is no failure.
-    if matches!(order, SteerOrder::RunNow) && contest.observe().await.is_ok_and(|seen| seen.lease.is_none()) {
+    if matches!(order, JobOrder::RunNow) && contest.observe().await.is_ok_and(|seen| seen.lease.is_none()) {
         say(&format!("nobody leads {election} now: {job} runs when somebody does who has it"));
     }
     Ok(Exit::Success)

@@ -16,7 +16,7 @@ use crate::job::shown;
 use crate::supervise::{CommandExit, TrustDeadlines};
 
 /// A guard that died while it waited is replaced, and so is the next; then something is wrong.
-const STARTS_MAX: u32 = 3;
+const MAX_STARTS: u32 = 3;
 
 /// Sees a run through, and gives the guard back.
 ///
@@ -64,7 +64,7 @@ impl RunSupervisor {
                     CommandUpdate::TooLate => return Ok(self.too_late()),
                     CommandUpdate::Failed(_, message) => return Ok(Err(message)),
                     CommandUpdate::Ended(exit) => return Ok(verdict(exit)),
-                    CommandUpdate::Cut if began || self.starts >= STARTS_MAX => return Ok(cut()),
+                    CommandUpdate::Cut if began || self.starts >= MAX_STARTS => return Ok(cut()),
                     // A guard that died before it was about to start the command has begun nothing.
                     CommandUpdate::Cut if stopping => return Ok(self.too_late()),
                     CommandUpdate::Stuck => {

@@ -104,7 +104,7 @@ impl Guard {
         }
     }
 
-    /// Takes the orders that have come. Anything but an order means that there is no `tenure` to obey any more.
+    /// Takes the orders that have come. Anything but an order means that there is no longer a `tenure` to obey.
     fn listen(&mut self) {
         for _ in 0..ORDERS_PER_ROUND {
             if self.closing {

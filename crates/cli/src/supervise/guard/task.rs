@@ -71,7 +71,7 @@ impl Task {
             exit: None,
             stopped: false,
             grace: work.grace,
-            look_again: LOOK_AGAIN_MIN,
+            look_again: MIN_LOOK_AGAIN,
             main_over_since: None,
             dead_since: None,
             killed: false,
@@ -100,7 +100,7 @@ impl Task {
     /// Reaps who has ended and does what is due. Returns what there is to report: at last how the command ended, once
     /// nothing of it is left.
     pub(super) fn tend(&mut self, now: Instant, cgroup: Option<&Cgroup>) -> Vec<GuardReport> {
-        self.look_again = (self.look_again * 2).min(LOOK_AGAIN_MAX);
+        self.look_again = (self.look_again * 2).min(MAX_LOOK_AGAIN);
         if self.reap() {
             // Everyone was reaped here, the first process too.
             return self.end().into_iter().collect();
@@ -119,7 +119,7 @@ impl Task {
                     return self.end().into_iter().collect();
                 }
                 if !self.killed {
-                    (self.killed, self.look_again) = (true, LOOK_AGAIN_MIN);
+                    (self.killed, self.look_again) = (true, MIN_LOOK_AGAIN);
                     // A sign of life: `tenure` takes a guard that says nothing now for one that was stopped.
                     return vec![held(self.one_left(), false)];
                 }
@@ -198,7 +198,7 @@ impl Task {
         loop {
             match reap() {
                 Ok(Reaped::Child(pid, status)) => {
-                    self.look_again = LOOK_AGAIN_MIN;
+                    self.look_again = MIN_LOOK_AGAIN;
                     if pid == self.main {
                         self.exit = Some(exit_of(status));
                     }
@@ -261,6 +261,6 @@ fn kind_of(error: &io::Error) -> SpawnFailure {
 /// Long enough for a tracer that does look after what it traces.
 const HELD_FOR_LONG: Duration = Duration::from_millis(100);
 /// Short enough that the end of a command is reported without a delay that anybody would notice.
-const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);
+const MIN_LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Long enough that a process which cannot be killed, or not yet, costs next to nothing.
-const LOOK_AGAIN_MAX: Duration = Duration::from_secs(1);
+const MAX_LOOK_AGAIN: Duration = Duration::from_secs(1);

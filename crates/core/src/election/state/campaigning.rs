@@ -23,7 +23,7 @@ pub(crate) struct Campaigning {
 }
 
 /// A campaign that nobody answers, and one more to find out what became of it.
-const UNHEARD_MAX: u32 = 2;
+const MAX_UNHEARD: u32 = 2;
 
 impl Campaigning {
     pub(super) fn send(ctx: &mut Context, following: Following) -> State {
@@ -120,7 +120,7 @@ impl Campaigning {
         ctx.forget_observed();
         self.following.known_to_store = true;
         self.following.unheard += 1;
-        if self.following.unheard < UNHEARD_MAX || self.stopping || ctx.has(Mutant::CampaignsUnheard) {
+        if self.following.unheard < MAX_UNHEARD || self.stopping || ctx.has(Mutant::CampaignsUnheard) {
             return self.failed(ctx);
         }
         self.give_back(LossReason::Unheard).send_until_heard(ctx)

@@ -74,7 +74,7 @@ impl Following {
             // As if it had been woken: the next after the successor comes first.
             None => looks_after(held.rank).saturating_sub(RESERVATION).min(RESERVATION),
             Some(_) if held.rank == 0 => Duration::ZERO,
-            Some(_) => timing.stagger_min() + ctx.draw.part_of(timing.stagger_min()),
+            Some(_) => timing.min_stagger() + ctx.draw.part_of(timing.min_stagger()),
         };
         // Whoever is not heard of for longer loses its place in line, however long the leader's lease may be. And a clock
         // that is wrong by years must not make us wait for years.

@@ -110,7 +110,7 @@ impl Leading {
     pub(crate) fn on_hint(mut self, ctx: &mut Context) -> State {
         self.look_again = self.pending.is_some();
         if !self.look_again {
-            let gap = if self.failures == 0 { HINT_GAP } else { ctx.back_off(1, ctx.candidate.timing.retry_max()) };
+            let gap = if self.failures == 0 { HINT_GAP } else { ctx.back_off(1, ctx.candidate.timing.max_retry()) };
             ctx.timers.at_latest(Timer::Renew, (self.asked_at + gap).max(ctx.now));
         }
         State::Leading(self)
@@ -159,7 +159,7 @@ impl Leading {
             ctx.timers.set(Timer::Stop, self.trust.stop_at);
         }
         self.failures = self.failures.saturating_add(1);
-        let delay = ctx.back_off(self.failures, ctx.candidate.timing.retry_max());
+        let delay = ctx.back_off(self.failures, ctx.candidate.timing.max_retry());
         ctx.timers.set(Timer::Renew, ctx.now + delay);
         State::Leading(self)
     }

@@ -34,7 +34,7 @@ pub(crate) struct Resigning {
 }
 
 /// One attempt and one more: `stop` must return in a bounded time.
-const ATTEMPTS_MAX: u32 = 2;
+const MAX_ATTEMPTS: u32 = 2;
 
 /// After a resignation others get this much time to take over before the one that resigned campaigns again. Longer
 /// than a reservation, so that it does not race its own successor.
@@ -103,8 +103,8 @@ impl Resigning {
         let timing = &ctx.candidate.timing;
         let longest = match self.then {
             Then::FollowOnceHeard => timing.renew_every(),
-            Then::Follow | Then::Stop if self.attempts < ATTEMPTS_MAX => timing.retry_max(),
-            Then::Follow | Then::Stop if ctx.has(Mutant::WaitsForRelease) => timing.retry_max(),
+            Then::Follow | Then::Stop if self.attempts < MAX_ATTEMPTS => timing.max_retry(),
+            Then::Follow | Then::Stop if ctx.has(Mutant::WaitsForRelease) => timing.max_retry(),
             Then::Follow | Then::Stop => return self.finish(ctx),
         };
         ctx.timers.set(Timer::Campaign, ctx.now + ctx.back_off(self.attempts, longest));

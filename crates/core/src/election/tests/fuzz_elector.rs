@@ -11,7 +11,7 @@ fn fuzz_elector() {
     Fuzz::target("elector").cases(5_000).run(|input| {
         let mut tape = InputTape::new(input);
         let mut stage = FuzzedElector::new(candidate(&mut tape));
-        for _ in 0..STEPS_MAX {
+        for _ in 0..MAX_STEPS {
             if tape.is_at_end() {
                 break;
             }
@@ -26,7 +26,7 @@ struct FuzzedElector {
     elector: Elector,
     monitor: Monitor,
     now: Instant,
-    /// What the elector goes by: its clock never goes back.
+    /// The clock of the elector, which never goes back.
     latest: Instant,
     timeout: Option<Instant>,
     sent: Vec<Request>,
@@ -104,9 +104,9 @@ impl FuzzedElector {
     fn leave(&mut self) {
         let draw = Draw { nonce: Nonce::from_bits(0), spread: 0 };
         self.feed(Input::Stop, draw);
-        for _ in 0..LEAVING_STEPS_MAX {
-            match (self.elector.standing(), self.timeout) {
-                (Standing::Stopped, _) => return,
+        for _ in 0..MAX_LEAVING_STEPS {
+            match (self.elector.phase(), self.timeout) {
+                (ElectorPhase::Stopped, _) => return,
                 (_, Some(at)) => self.now = at,
                 (_, None) => {}
             }
@@ -187,8 +187,8 @@ fn a_name(tape: &mut InputTape<'_>) -> CandidateId {
     id(tape.pick(&["me", "rival", "other"]))
 }
 
-const STEPS_MAX: usize = 100;
+const MAX_STEPS: usize = 100;
 /// Two centuries and a half: no clock shows more, and beyond it deadlines would meet the end of time.
 const CLOCK_END: Instant = Instant::from_nanos(1 << 63);
 /// Two attempts to resign, each with its timeout, after the work was told to stop and was killed.
-const LEAVING_STEPS_MAX: usize = 12;
+const MAX_LEAVING_STEPS: usize = 12;

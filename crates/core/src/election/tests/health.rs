@@ -111,7 +111,7 @@ fn the_gate_is_armed_by_the_start_and_ends_with_the_stop() {
     let campaign = only_request(&bench.feed(Input::Start));
     bench.feed(Input::Stop);
     bench.reply(campaign.id, Reply::Campaign(Err(WriteOutcome::NotSent)));
-    assert!(bench.elector.standing() == Standing::Stopped);
+    assert!(bench.elector.phase() == ElectorPhase::Stopped);
     assert_eq!(bench.timeout, None);
     assert_eq!(bench.feed(HEALTHY), []);
     assert_eq!(bench.timeout, None);

@@ -2,7 +2,7 @@ use super::*;
 
 /// Feeds everything there is to an elector that has stopped; it must stay silent for ever.
 fn assert_silent_for_ever(bench: &mut ElectorBench) {
-    assert!(bench.elector.standing() == Standing::Stopped);
+    assert!(bench.elector.phase() == ElectorPhase::Stopped);
     assert_eq!(bench.timeout, None);
     for input in [
         Input::Start,

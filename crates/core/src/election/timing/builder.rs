@@ -56,7 +56,7 @@ impl TimingBuilder {
     /// # Errors
     /// When not even one failed renewal would be survived; the message shows the numbers.
     pub fn build(self) -> Result<Timing, TimingError> {
-        if !(Timing::TTL_MIN..=Timing::TTL_MAX).contains(&self.ttl) {
+        if !(Timing::MIN_TTL..=Timing::MAX_TTL).contains(&self.ttl) {
             return Err(TimingError::TtlOutOfRange { ttl: self.ttl });
         }
         for (what, duration) in [("renewal interval", self.renew_every), ("attempt timeout", self.attempt_timeout)] {

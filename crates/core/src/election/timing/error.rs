@@ -9,7 +9,7 @@ use super::Timing;
 #[non_exhaustive]
 pub enum TimingError {
     /// The ttl is outside the supported range.
-    #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::TTL_MIN, max = Timing::TTL_MAX)]
+    #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::MIN_TTL, max = Timing::MAX_TTL)]
     TtlOutOfRange {
         /// The ttl that was asked for.
         ttl: Duration,
@@ -17,7 +17,7 @@ pub enum TimingError {
     /// A duration that must be positive is zero.
     #[error("{what} is zero; give it a positive duration")]
     Zero {
-        /// Which one.
+        /// The name of the duration.
         what: &'static str,
     },
     /// One call may take longer than the pause between two renewals.
@@ -68,9 +68,9 @@ pub struct TooTight {
     pub attempt_timeout: Duration,
     /// The number of failed renewals to survive.
     pub survives: u32,
-    /// What that needs.
+    /// The time needed for that.
     pub needed: Duration,
-    /// What there is.
+    /// The time available.
     pub usable: Duration,
     /// The longest time a grant may be used.
     pub hold: Duration,

@@ -97,14 +97,14 @@ impl Timing {
     /// The coarsest clock of any store: a lease may end this much before its ttl.
     pub const QUANTUM: Duration = Duration::from_millis(1);
     /// The shortest ttl.
-    pub const TTL_MIN: Duration = Duration::from_millis(200);
+    pub const MIN_TTL: Duration = Duration::from_millis(200);
     /// The longest ttl. Longer leases are not leases.
-    pub const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// Derives everything from the ttl.
     ///
     /// # Errors
-    /// When the ttl is outside [`Timing::TTL_MIN`] `..=` [`Timing::TTL_MAX`].
+    /// When the ttl is outside [`Timing::MIN_TTL`] `..=` [`Timing::MAX_TTL`].
     pub fn from_ttl(ttl: Duration) -> Result<Self, TimingError> {
         Self::builder(ttl).build()
     }

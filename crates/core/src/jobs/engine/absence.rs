@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{JobEngine, JobSlot, LedgerCall, Question, Setback};
+use super::{JobEngine, JobSlot, LedgerCall, LedgerFailure, Question};
 use crate::election::input::WriteOutcome;
 use crate::id::JobName;
 use crate::jobs::absence::{absent_schedule, present_schedule};
@@ -42,12 +42,12 @@ impl<C: Calendar> JobEngine<C> {
     }
 
     /// The ledger has named the jobs it knows.
-    pub(super) fn listed(&mut self, listed: Result<Vec<JobReport>, WriteOutcome>) -> Result<(), Setback> {
+    pub(super) fn listed(&mut self, listed: Result<Vec<JobReport>, WriteOutcome>) -> Result<(), LedgerFailure> {
         let known = match listed {
             Ok(known) => known,
             // What the store will never tell, because a record is damaged, say, keeps no job from firing.
             Err(WriteOutcome::Refused) => Vec::new(),
-            Err(_) => return Err(Setback::Failed),
+            Err(_) => return Err(LedgerFailure::Failed),
         };
         self.note_marks(&known);
         let unmarked = self.unmarked(&known);
@@ -56,12 +56,12 @@ impl<C: Calendar> JobEngine<C> {
     }
 
     /// The ledger has written down which jobs are absent.
-    pub(super) fn noted(&mut self, opened: &Result<Opened, WriteOutcome>) -> Result<(), Setback> {
+    pub(super) fn noted(&mut self, opened: &Result<Opened, WriteOutcome>) -> Result<(), LedgerFailure> {
         match opened {
-            Ok(Opened::NotHolder) => return Err(Setback::NotHolder),
+            Ok(Opened::NotHolder) => return Err(LedgerFailure::NotHolder),
             // What the store will never write keeps no job from firing either.
             Ok(Opened::Jobs(_) | Opened::TooMany) | Err(WriteOutcome::Refused) => {}
-            Err(_) => return Err(Setback::Failed),
+            Err(_) => return Err(LedgerFailure::Failed),
         }
         self.set_absence(AbsenceStage::Noted);
         Ok(())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::tick_record::{TickKey, TickRecord, TickStage, UnreportedEnd};
-use super::{JobEngine, LedgerCall, Question, Setback, TOGETHER};
+use super::{JobEngine, LedgerCall, LedgerFailure, Question, TOGETHER};
 use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::mutant::JobMutant;
@@ -60,7 +60,7 @@ impl<C: Calendar> JobEngine<C> {
         keys: &[TickKey],
         replies: &[Result<bool, WriteOutcome>],
         told_at: crate::Instant,
-    ) -> Result<(), Setback> {
+    ) -> Result<(), LedgerFailure> {
         let mut went = Ok(());
         for (index, key) in keys.iter().enumerate() {
             let Some(TickStage::Unreported(mut end)) = self.ticks.get(key).map(|record| record.stage.clone()) else {
@@ -83,7 +83,7 @@ impl<C: Calendar> JobEngine<C> {
                 failed @ (Some(Err(_)) | None) => {
                     end.turn = self.next_turn();
                     self.set_stage(*key, TickStage::Unreported(end));
-                    went = went.and(Err(failed.map_or(Setback::Unanswered, |_| Setback::Failed)));
+                    went = went.and(Err(failed.map_or(LedgerFailure::Unanswered, |_| LedgerFailure::Failed)));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::tick_record::{AttemptDetails, PlannedClaim, TickKey, TickStage};
-use super::{JobEngine, JobOutput, Setback};
+use super::{JobEngine, JobOutput, LedgerFailure};
 use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::event::{JobAnomaly, JobEvent};
@@ -17,15 +17,15 @@ impl<C: Calendar> JobEngine<C> {
         planned: &[PlannedClaim],
         replies: &[Result<Claimed, WriteOutcome>],
         unix_ms: u64,
-    ) -> Result<(), Setback> {
+    ) -> Result<(), LedgerFailure> {
         let mut went = Ok(());
         for (index, planned) in planned.iter().enumerate() {
             let reply = replies.get(index).copied();
             self.settle(planned, reply.unwrap_or(Err(WriteOutcome::Unknown)));
             went = went.and(match reply {
                 Some(Ok(claimed)) => self.follow(planned, claimed, unix_ms),
-                Some(Err(_)) => Err(Setback::Failed),
-                None => Err(Setback::Unanswered),
+                Some(Err(_)) => Err(LedgerFailure::Failed),
+                None => Err(LedgerFailure::Unanswered),
             });
         }
         went
@@ -69,7 +69,7 @@ impl<C: Calendar> JobEngine<C> {
         }
     }
 
-    fn follow(&mut self, planned: &PlannedClaim, claimed: Claimed, unix_ms: u64) -> Result<(), Setback> {
+    fn follow(&mut self, planned: &PlannedClaim, claimed: Claimed, unix_ms: u64) -> Result<(), LedgerFailure> {
         match claimed {
             Claimed::Granted => match planned.passed {
                 Some((count, why)) => self.event(planned.job, planned.tick, JobEvent::Passed { count, why }),
@@ -85,7 +85,7 @@ impl<C: Calendar> JobEngine<C> {
                 }
             }
             Claimed::Unopened => self.close(),
-            Claimed::NotHolder => return Err(Setback::NotHolder),
+            Claimed::NotHolder => return Err(LedgerFailure::NotHolder),
         }
         Ok(())
     }

@@ -11,17 +11,17 @@ use crate::jobs::request::{Claimed, JobReport, Opened};
 use crate::lease::{Nonce, Term};
 use crate::time::Instant;
 
-/// One thing that happened. Give it to [`JobEngine::handle`](super::JobEngine::handle).
+/// An event for an engine. Pass it to [`JobEngine::handle`](super::JobEngine::handle).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum JobInput<C> {
     /// The time of the last [`JobOutput::Timeout`](super::JobOutput::Timeout) has come, or leadership has ended.
     Timeout,
-    /// These jobs from now on. Runs that go on are not concerned.
+    /// The jobs were replaced by these. Runs in progress go on.
     Jobs(Vec<JobSpec<C>>),
     /// Leadership has begun.
     Elected {
-        /// Owns the lease.
+        /// The nonce that owns the lease.
         nonce: Nonce,
         /// The new term.
         term: Term,
@@ -30,9 +30,9 @@ pub enum JobInput<C> {
     Over,
     /// The ledger has answered a call.
     Reply {
-        /// Which one.
+        /// The id of the call.
         call: CallId,
-        /// What came back.
+        /// The answer.
         reply: LedgerReply,
     },
     /// Attempts have ended.
@@ -44,17 +44,17 @@ pub enum JobInput<C> {
 /// A job, as its leader knows it.
 #[derive(Debug, Clone)]
 pub struct JobSpec<C> {
-    /// What it wants.
+    /// The policy of the job.
     pub policy: JobPolicy,
-    /// When it is due.
+    /// The calendar, which says when it is due.
     pub calendar: C,
-    /// The same as text, for the ledger.
+    /// The calendar as text, for the ledger.
     pub schedule: Arc<str>,
-    /// How long an attempt may take.
+    /// The time limit of an attempt.
     pub timeout: Option<Duration>,
 }
 
-/// The present, as it shows to whoever calls [`JobEngine::handle`](super::JobEngine::handle), and some chance.
+/// The present, as the caller of [`JobEngine::handle`](super::JobEngine::handle) sees it, and randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobMoment {
     /// On the candidate's own clock. It never goes back.
@@ -63,11 +63,11 @@ pub struct JobMoment {
     pub unix_ms: u64,
     /// The term under which work may begin at this very moment.
     pub leads: Option<Term>,
-    /// Used to spread what is tried again: 0 means the earliest, `u32::MAX` the latest.
+    /// Used to spread retries: 0 means the earliest, `u32::MAX` the latest.
     pub spread: u32,
 }
 
-/// What a ledger has said to a call, or what became of it. Each of a batch has an answer of its own, in the same order.
+/// The reply of a ledger to a call, or the outcome of a call without one. Each request of a batch has its own, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerReply {
     /// To [`LedgerCall::List`](super::LedgerCall::List), without runs.
@@ -90,12 +90,12 @@ impl LedgerReply {
 /// An attempt that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedAttempt {
-    /// Which one.
+    /// The id of the attempt.
     pub run: RunId,
-    /// How long it took.
+    /// The duration of the attempt.
     pub took: Duration,
-    /// How it ended.
+    /// The outcome.
     pub outcome: RunOutcome,
-    /// Whether there is any use in trying it again, should it have failed.
+    /// Whether a retry makes sense if it failed.
     pub may_retry: bool,
 }

@@ -5,19 +5,19 @@ use std::time::Duration;
 use super::absence::AbsenceStage;
 use super::due_queue::DueQueue;
 use super::tick_record::{PlannedClaim, TickStage};
-use super::{JobEngine, JobOutput, LedgerCall, Question, SLEEP_LONGEST, Setback};
+use super::{JobEngine, JobOutput, LedgerCall, LedgerFailure, Question, SLEEP_LONGEST};
 use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::event::JobAnomaly;
 use crate::jobs::mutant::JobMutant;
 use crate::jobs::planner::Planner;
-use crate::jobs::request::{JobStanding, OpenJob, OpenJobs, Opened};
+use crate::jobs::request::{OpenJob, OpenJobs, Opened, OpenedJob};
 use crate::jobs::tick::Tick;
 use crate::lease::{Nonce, Term};
 use crate::time::Instant;
 
 /// A mark that is further in the future than this was set by a clock that was wrong.
-const MARK_AHEAD_MAX: Duration = Duration::from_secs(60 * 60);
+const MAX_MARK_AHEAD: Duration = Duration::from_secs(60 * 60);
 /// How long it takes until a job with such a mark fires after somebody has made the ledger forget it.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// How often the ledger is asked whether a tick was given back, or somebody wants something of a job.
@@ -28,7 +28,7 @@ const LEARN_EVERY: Duration = Duration::from_secs(10);
 pub(super) struct JobLeadership {
     pub(super) nonce: Nonce,
     pub(super) term: Term,
-    /// Nothing begins under it any more.
+    /// Nothing more begins under it.
     pub(super) is_ending: bool,
     /// Whether the ledger has told how the jobs stand.
     pub(super) is_open: bool,
@@ -96,7 +96,7 @@ impl<C: Calendar> JobEngine<C> {
         self.notice_end();
     }
 
-    /// Once work under a term has to stop, nothing begins under it any more.
+    /// Once work under a term has to stop, nothing more begins under it.
     pub(super) fn notice_end(&mut self) {
         let leads = self.leads;
         if self.has(JobMutant::RunsAfterLoss) {
@@ -182,17 +182,17 @@ impl<C: Calendar> JobEngine<C> {
         opened: Result<Opened, WriteOutcome>,
         is_learnt: bool,
         unix_ms: u64,
-    ) -> Result<(), Setback> {
-        let standings = match opened {
-            Ok(Opened::Jobs(standings)) => standings,
-            Ok(Opened::NotHolder) => return Err(Setback::NotHolder),
-            Ok(Opened::TooMany) => return Err(Setback::TooMany),
-            Err(_) => return Err(Setback::Failed),
+    ) -> Result<(), LedgerFailure> {
+        let opened = match opened {
+            Ok(Opened::Jobs(opened)) => opened,
+            Ok(Opened::NotHolder) => return Err(LedgerFailure::NotHolder),
+            Ok(Opened::TooMany) => return Err(LedgerFailure::TooMany),
+            Err(_) => return Err(LedgerFailure::Failed),
         };
         if is_learnt {
-            self.learn(standings);
+            self.learn(opened);
         } else {
-            self.open(standings);
+            self.open(opened);
             self.report_marks(unix_ms);
         }
         let learn_at = self.next_learn();
@@ -207,13 +207,13 @@ impl<C: Calendar> JobEngine<C> {
     }
 
     /// The ledger has told how the jobs stand. Of some, runs of an earlier leadership may still go on here.
-    fn open(&mut self, standings: Vec<JobStanding>) {
+    fn open(&mut self, opened: Vec<OpenedJob>) {
         let Some(leadership) = &mut self.leadership else { return };
         (leadership.is_open, leadership.due) = (true, DueQueue::new(self.slots.len()));
         let current = self.slots.iter_mut().filter(|slot| slot.is_current);
-        for (slot, standing) in current.zip(standings) {
+        for (slot, opened) in current.zip(opened) {
             slot.close();
-            let mut planner = Planner::new(slot.spec.policy.clone(), standing);
+            let mut planner = Planner::new(slot.spec.policy.clone(), opened);
             if let Some(queued) = slot.queued.take() {
                 planner.wait_with(queued, &slot.spec.calendar);
             }
@@ -230,11 +230,11 @@ impl<C: Calendar> JobEngine<C> {
     }
 
     /// The ledger has told how the jobs stand by now.
-    fn learn(&mut self, standings: Vec<JobStanding>) {
+    fn learn(&mut self, opened: Vec<OpenedJob>) {
         let current = self.slots.iter_mut().filter(|slot| slot.is_current);
-        for (slot, standing) in current.zip(standings) {
+        for (slot, opened) in current.zip(opened) {
             if let Some(planner) = &mut slot.planner {
-                planner.learn(standing);
+                planner.learn(opened);
             }
         }
     }
@@ -245,7 +245,7 @@ impl<C: Calendar> JobEngine<C> {
         let marks =
             self.slots.iter().enumerate().filter_map(|(job, slot)| Some((job, slot, slot.planner.as_ref()?.mark())));
         leadership.doubt_at = None;
-        for (job, slot, mark) in marks.filter(|(.., mark)| mark.ahead_of(unix_ms) > MARK_AHEAD_MAX) {
+        for (job, slot, mark) in marks.filter(|(.., mark)| mark.ahead_of(unix_ms) > MAX_MARK_AHEAD) {
             leadership.doubt_at = Some(self.now + ASK_AGAIN_AFTER);
             if !leadership.marks_reported.contains(&job) {
                 leadership.marks_reported.push(job);

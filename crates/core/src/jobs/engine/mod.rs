@@ -45,7 +45,7 @@ const SLEEP_LONGEST: Duration = Duration::from_secs(10);
 /// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
 const FAILURES_COUNTED: u32 = 6;
 /// The longest time for which the engine leaves a ledger alone that failed, on its own clock.
-pub const LEDGER_REST_MAX: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
+pub const MAX_LEDGER_REST: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
 
 /// The jobs of one candidate in one election, under all its leaderships, as a pure state machine: it asks the
 /// [`Planner`] of each job what is due, claims it in the ledger, lets it run, and tells the ledger how it ended, or that it never
@@ -57,7 +57,7 @@ pub const LEDGER_REST_MAX: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_
 /// - The [moment](JobMoment) of a call is read right before it. Leadership that ends shows there first: then `handle` is called
 ///   with [`JobInput::Timeout`]. Nothing begins under a term that is not led under at that very moment.
 /// - One call is under way at a time. It is answered at most once, under its own id; answers may be late or lost, or have an id
-///   that is not waited for any more. Whoever asks need not give up on one: the engine does.
+///   that is no longer waited for. The caller need not time out calls: the engine does.
 /// - Attempts end once, each under its own id.
 ///
 /// What was claimed under a leadership begins under it, or is given back. A claim of which nobody knows what became of it keeps
@@ -147,7 +147,7 @@ enum Question {
 
 /// Why nothing came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setback {
+enum LedgerFailure {
     /// It failed. Whoever carried it out knows why.
     Failed,
     /// There was no answer in time, or none for all that was asked.
@@ -191,7 +191,7 @@ impl<C: Calendar> JobEngine<C> {
         }
     }
 
-    /// Takes in what happened at this moment.
+    /// Handles an input at this moment.
     pub fn handle(&mut self, moment: JobMoment, input: JobInput<C>) {
         let JobMoment { now, unix_ms, leads, spread } = moment;
         self.now = now.max(self.now);
@@ -212,7 +212,7 @@ impl<C: Calendar> JobEngine<C> {
         self.advance();
     }
 
-    /// The next thing to do, or when to call again.
+    /// Returns the next thing to do, or when to call again.
     pub fn poll_output(&mut self) -> JobOutput {
         let output = self.outputs.pop_front();
         if self.outputs.is_empty() {
@@ -250,7 +250,7 @@ impl<C: Calendar> JobEngine<C> {
         if self.tell() {
             return;
         }
-        // Nothing begins any more.
+        // Nothing more begins.
         let Some(leadership) = self.led() else { return };
         let learn_at = leadership.learn_at;
         if !leadership.is_open || leadership.doubts_marks(self.now) {
@@ -263,7 +263,7 @@ impl<C: Calendar> JobEngine<C> {
         self.plan();
     }
 
-    /// Takes over the jobs that are new or changed, and lets go of those that are gone.
+    /// Takes over the jobs that are new or changed, and drops those that are gone.
     fn take_jobs(&mut self) {
         let Some(jobs) = self.new_jobs.take() else { return };
         self.slots.iter_mut().for_each(|slot| slot.is_current = false);
@@ -323,7 +323,7 @@ impl<C: Calendar> JobEngine<C> {
         }
         let Some(pending) = self.call.take() else { return };
         let went = match &pending.question {
-            Question::List | Question::Note | Question::Open { .. } => Err(Setback::Unanswered),
+            Question::List | Question::Note | Question::Open { .. } => Err(LedgerFailure::Unanswered),
             Question::Claim(planned) if self.has(JobMutant::SilenceGrants) => {
                 self.claimed(planned, &vec![Ok(Claimed::Granted); planned.len()], pending.unix_ms)
             }
@@ -340,7 +340,7 @@ impl<C: Calendar> JobEngine<C> {
         (!waits).then(|| pending.sent_at + self.patience)
     }
 
-    fn went(&mut self, went: Result<(), Setback>) {
+    fn went(&mut self, went: Result<(), LedgerFailure>) {
         if self.has_left {
             return self.emit(JobOutput::Finished);
         }
@@ -349,10 +349,10 @@ impl<C: Calendar> JobEngine<C> {
             return;
         };
         match setback {
-            Setback::Failed => {}
-            Setback::Unanswered => self.emit(JobOutput::Report(JobAnomaly::Unanswered)),
-            Setback::NotHolder => self.emit(JobOutput::Hint),
-            Setback::TooMany => self.emit(JobOutput::Report(JobAnomaly::TooMany)),
+            LedgerFailure::Failed => {}
+            LedgerFailure::Unanswered => self.emit(JobOutput::Report(JobAnomaly::Unanswered)),
+            LedgerFailure::NotHolder => self.emit(JobOutput::Hint),
+            LedgerFailure::TooMany => self.emit(JobOutput::Report(JobAnomaly::TooMany)),
         }
         self.failures = self.failures.saturating_add(1).min(FAILURES_COUNTED);
         self.not_before = self.now + retry_after(self.failures, self.spread);

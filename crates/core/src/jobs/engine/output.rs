@@ -10,54 +10,54 @@ use crate::lease::Term;
 use crate::request::ElectionKey;
 use crate::time::Instant;
 
-/// One thing to do. Get it from [`JobEngine::poll_output`](super::JobEngine::poll_output).
+/// An action or a report of an engine. Taken from [`JobEngine::poll_output`](super::JobEngine::poll_output).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum JobOutput {
-    /// Ask the ledger. There is one call at a time: whatever was asked before is not waited for any more.
+    /// Ask the ledger. There is one call at a time: this one replaces any call before it.
     Call {
-        /// What its answer is given back under.
+        /// The id to hand the answer back under.
         id: CallId,
-        /// What is asked.
+        /// The call.
         call: LedgerCall,
     },
     /// Begin an attempt, under a lease that is held. If that cannot be done, it has ended.
     Begin(JobAttempt),
     /// Tell an attempt that it has taken too long and has to stop.
     Stop {
-        /// Which one.
+        /// The id of the attempt.
         run: RunId,
     },
     /// End an attempt by force: it has had the time to stop.
     Kill {
-        /// Which one.
+        /// The id of the attempt.
         run: RunId,
     },
     /// Keep the lease of this term from being released, as work does. Attempts that begin meanwhile keep it as well, each until
     /// it has ended.
     Hold {
-        /// Which term.
+        /// The term.
         term: Term,
     },
-    /// Do not keep it any longer.
+    /// Stop keeping it.
     Release {
-        /// Which term.
+        /// The term.
         term: Term,
     },
-    /// Tell what happened to a tick.
+    /// Report an event of a tick.
     Event {
-        /// Of which job.
+        /// The job.
         job: JobName,
-        /// Which tick.
+        /// The tick.
         tick: Tick,
-        /// What.
+        /// The event.
         event: JobEvent,
     },
-    /// Tell people.
+    /// Report an anomaly to people.
     Report(JobAnomaly),
-    /// The ledger says that somebody else holds the lease. The elector finds out whether it is so.
+    /// The ledger says that another candidate holds the lease. The elector finds out whether that is so.
     Hint,
-    /// All is told that will be, after [`JobInput::Left`](super::JobInput::Left). Nothing follows.
+    /// Everything has been reported after [`JobInput::Left`](super::JobInput::Left). Nothing follows.
     Finished,
     /// Nothing more for now. Call again then, with [`JobInput::Timeout`](super::JobInput::Timeout).
     Timeout(JobAlarm),
@@ -80,36 +80,36 @@ pub struct CallId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub u64);
 
-/// What is asked of a ledger.
+/// A call to a ledger.
 #[derive(Debug, Clone)]
 pub enum LedgerCall {
-    /// Name the jobs of this election that are known. Their runs do not matter.
+    /// List the known jobs of this election, without their runs.
     List(ElectionKey),
-    /// Make jobs known, and hear how they stand.
+    /// Register jobs, and learn their state.
     Open(OpenJobs),
     /// Decide ticks.
     Claim(Vec<Claim>),
-    /// Tell how runs ended.
+    /// Report how runs ended.
     Finish(Vec<Finish>),
 }
 
-/// An attempt that is to begin.
+/// An attempt to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobAttempt {
-    /// Which one.
+    /// The id of the attempt.
     pub run: RunId,
-    /// Of which job.
+    /// The job.
     pub job: JobName,
-    /// For which tick.
+    /// The tick.
     pub tick: Tick,
-    /// Under which term.
+    /// The term.
     pub term: Term,
-    /// How often the run was tried before under this term.
+    /// The number of earlier attempts under this term.
     pub retries: u32,
-    /// How many ticks before it are passed over with it because they were missed.
+    /// The number of missed ticks before it that are passed over with it.
     pub missed: u64,
-    /// How much later it is than the calendar wants, if that is more than the job puts up with.
+    /// How late the run is, if that is more than the job allows.
     pub late: Option<Duration>,
-    /// Whether an earlier leader has begun this run, and was gone before it ended.
+    /// Whether an earlier leader began this run and was gone before it ended.
     pub again: bool,
 }

@@ -130,7 +130,7 @@ impl TickRecord {
         matches!(self.stage, TickStage::Running { .. } | TickStage::Resting { .. })
     }
 
-    /// Whether it is not begun under its term any more.
+    /// Whether it will no longer begin under its term.
     pub(super) fn is_given_back(&self) -> bool {
         match &self.stage {
             TickStage::Unreported(end) | TickStage::Doubted { end, .. } => end.outcome == RunOutcome::NotBegun,

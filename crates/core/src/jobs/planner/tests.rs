@@ -13,8 +13,8 @@ fn at(seconds: u64) -> Tick {
     Tick::from_unix_s(seconds)
 }
 
-fn standing(mark: u64) -> JobStanding {
-    JobStanding { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new(), is_paused: false, requested: None }
+fn opened(mark: u64) -> OpenedJob {
+    OpenedJob { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new(), is_paused: false, requested: None }
 }
 
 fn policy(missed: Missed, overlap: Overlap) -> JobPolicy {
@@ -22,7 +22,7 @@ fn policy(missed: Missed, overlap: Overlap) -> JobPolicy {
 }
 
 fn planner(missed: Missed, overlap: Overlap, mark: u64) -> Planner {
-    Planner::new(policy(missed, overlap), standing(mark))
+    Planner::new(policy(missed, overlap), opened(mark))
 }
 
 fn run(seconds: u64) -> PlannerStep {
@@ -98,7 +98,7 @@ fn a_little_late_is_on_time() {
 #[test]
 fn what_is_older_than_the_window_is_not_wanted() {
     let window = Duration::from_secs(120);
-    let with = |missed| Planner::new(JobPolicy { window, ..policy(missed, Overlap::Skip) }, standing(0));
+    let with = |missed| Planner::new(JobPolicy { window, ..policy(missed, Overlap::Skip) }, opened(0));
     assert_eq!(with(Missed::Once).next(&MINUTE, 299_000), late(240, 3, 59_000));
     let mut all = with(Missed::All);
     assert_eq!(all.next(&MINUTE, 299_000), pass(120, 2, Passed::Missed));
@@ -162,7 +162,7 @@ fn whoever_wants_all_ticks_loses_none_to_a_run_that_goes_on() {
     job.ended();
     assert_eq!(job.next(&MINUTE, 250_000), late(180, 0, 70_000));
     let mut narrow =
-        Planner::new(JobPolicy { window: Duration::from_secs(60), ..policy(Missed::All, Overlap::Skip) }, standing(0));
+        Planner::new(JobPolicy { window: Duration::from_secs(60), ..policy(Missed::All, Overlap::Skip) }, opened(0));
     grant(&mut narrow, run(60));
     assert_eq!(narrow.next(&MINUTE, 120_000), WAIT);
     assert_eq!(narrow.next(&MINUTE, 190_000), pass(120, 1, Passed::Missed), "but not for longer than they are wanted");
@@ -174,20 +174,20 @@ fn a_job_that_is_paused_waits_and_has_missed_its_ticks_when_it_is_resumed() {
     assert_eq!(job.next(&MINUTE, 60_000), run(60));
     job.claimed(at(60), Act::Run, Claimed::Paused);
     assert_eq!(job.next(&MINUTE, 130_000), WAIT);
-    job.learn(JobStanding { is_paused: true, ..standing(0) });
+    job.learn(OpenedJob { is_paused: true, ..opened(0) });
     assert_eq!(job.next(&MINUTE, 130_000), WAIT);
-    job.learn(standing(0));
+    job.learn(opened(0));
     assert_eq!(job.next(&MINUTE, 130_000), late(60, 0, 70_000));
-    let mut skips = Planner::new(policy(Missed::Skip, Overlap::Skip), JobStanding { is_paused: true, ..standing(0) });
+    let mut skips = Planner::new(policy(Missed::Skip, Overlap::Skip), OpenedJob { is_paused: true, ..opened(0) });
     assert_eq!(skips.next(&MINUTE, 130_000), WAIT);
-    skips.learn(standing(0));
+    skips.learn(opened(0));
     assert_eq!(skips.next(&MINUTE, 130_000), pass(120, 2, Passed::Missed));
 }
 
 #[test]
 fn a_run_that_was_asked_for_decides_no_tick_of_the_calendar() {
     let asked = |mark, second, policy: JobPolicy| {
-        Planner::new(policy, JobStanding { requested: Some(at(second)), ..standing(mark) })
+        Planner::new(policy, OpenedJob { requested: Some(at(second)), ..opened(mark) })
     };
     let usual = policy(Missed::All, Overlap::Skip);
     let mut job = asked(60, 70, usual.clone());
@@ -217,7 +217,7 @@ fn a_run_that_was_asked_for_decides_no_tick_of_the_calendar() {
 
 #[test]
 fn a_job_that_is_not_enabled_misses_nothing() {
-    let mut job = Planner::new(JobPolicy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, standing(0));
+    let mut job = Planner::new(JobPolicy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, opened(0));
     assert_eq!(job.next(&MINUTE, 200_000), pass(180, 3, Passed::Disabled));
     grant(&mut job, pass(180, 3, Passed::Disabled));
     assert_eq!(job.next(&MINUTE, 200_000), PlannerStep::Wait { until_unix_ms: Some(240_000) });
@@ -225,7 +225,7 @@ fn a_job_that_is_not_enabled_misses_nothing() {
 
 #[test]
 fn a_run_that_was_cut_off_is_run_again_only_on_request() {
-    let cut_off = JobStanding { interrupted: vec![at(60), at(120)], ..standing(120) };
+    let cut_off = OpenedJob { interrupted: vec![at(60), at(120)], ..opened(120) };
     let mut leave = Planner::new(policy(Missed::Once, Overlap::Skip), cut_off.clone());
     assert_eq!(leave.next(&MINUTE, 130_000), PlannerStep::Wait { until_unix_ms: Some(180_000) });
     let again = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
@@ -241,8 +241,8 @@ fn a_run_that_was_cut_off_is_run_again_only_on_request() {
 }
 
 /// Ticks of whole minutes that were claimed and given back.
-fn given_back(mark: u64, ticks: &[u64]) -> JobStanding {
-    JobStanding { unbegun: ticks.iter().copied().map(at).collect(), ..standing(mark) }
+fn given_back(mark: u64, ticks: &[u64]) -> OpenedJob {
+    OpenedJob { unbegun: ticks.iter().copied().map(at).collect(), ..opened(mark) }
 }
 
 fn again(seconds: u64, late_ms: u64) -> PlannerStep {
@@ -301,7 +301,7 @@ fn whoever_wants_nothing_late_lets_go_of_what_was_given_back() {
 #[test]
 fn what_was_cut_off_and_what_was_given_back_is_run_in_order() {
     let policy = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::All, Overlap::Allow) };
-    let mut job = Planner::new(policy, JobStanding { interrupted: vec![at(120)], ..given_back(240, &[60, 180]) });
+    let mut job = Planner::new(policy, OpenedJob { interrupted: vec![at(120)], ..given_back(240, &[60, 180]) });
     for tick in [60, 120, 180] {
         assert_eq!(job.never_began(at(tick)), tick != 120);
         let step = job.next(&MINUTE, 250_000);
@@ -331,7 +331,7 @@ fn a_leader_learns_what_was_given_back_late() {
     assert_eq!(job.next(&MINUTE, 181_000), again(0, 181_000));
     job.claimed(at(0), Act::RunAgain, Claimed::Decided { mark: at(120) });
     assert_eq!(job.next(&MINUTE, 181_500), late(180, 0, 1_500), "somebody has taken it");
-    job.learn(standing(180));
+    job.learn(opened(180));
     assert_eq!(job.next(&MINUTE, 181_500), late(180, 0, 1_500), "the answer to its own claim was lost");
     assert_eq!(job.mark(), at(120));
 }
@@ -341,7 +341,7 @@ fn jitter_is_waited_for_and_is_not_late() {
     let jittered = JobPolicy { jitter: Duration::from_secs(30), ..policy(Missed::Skip, Overlap::Skip) };
     let due = jittered.due_ms(at(60));
     assert!((60_000..=90_000).contains(&due) && due != 60_000, "{due}");
-    let mut job = Planner::new(jittered, standing(0));
+    let mut job = Planner::new(jittered, opened(0));
     assert_eq!(job.next(&MINUTE, due - 1), PlannerStep::Wait { until_unix_ms: Some(due) });
     assert_eq!(job.next(&MINUTE, due), run(60));
     assert_eq!(job.next(&MINUTE, 91_000), run(60));
@@ -356,7 +356,7 @@ fn a_mark_from_a_clock_that_was_ahead_is_waited_for() {
 
 /// Ten seconds ahead of the store, second by second on the leader's clock: which ticks run, and when on the store's clock.
 fn runs_of_a_fast_leader(missed: Missed, calendar: Every) -> Vec<(u64, u64)> {
-    let mut job = Planner::new(policy(missed, Overlap::Allow), standing(1_000));
+    let mut job = Planner::new(policy(missed, Overlap::Allow), opened(1_000));
     let mut runs = Vec::new();
     for store_ms in (1_000_000..1_200_000).step_by(100) {
         let mut steps = 0;
@@ -367,7 +367,7 @@ fn runs_of_a_fast_leader(missed: Missed, calendar: Every) -> Vec<(u64, u64)> {
                 PlannerStep::Run { tick, act, .. } => (tick, act),
             };
             let by = tick.ahead_of(store_ms);
-            let early = by > super::super::request::EARLY_MAX;
+            let early = by > super::super::request::MAX_EARLY;
             job.claimed(tick, act, if early { Claimed::Early { by } } else { Claimed::Granted });
             if !early && act == Act::Run {
                 runs.push((tick.unix_s(), store_ms));
@@ -397,7 +397,7 @@ fn a_leader_whose_clock_is_ahead_fires_by_the_stores() {
 #[test]
 fn a_run_that_was_cut_off_is_not_run_again_before_its_tick() {
     let again = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
-    let mut job = Planner::new(again, JobStanding { interrupted: vec![at(60)], ..standing(60) });
+    let mut job = Planner::new(again, OpenedJob { interrupted: vec![at(60)], ..opened(60) });
     assert_eq!(job.next(&MINUTE, 50_000), PlannerStep::Wait { until_unix_ms: Some(60_000) });
     assert!(matches!(job.next(&MINUTE, 60_000), PlannerStep::Run { act: Act::RunAgain, .. }));
     job.claimed(at(60), Act::RunAgain, Claimed::Early { by: Duration::from_secs(8) });
@@ -407,7 +407,7 @@ fn a_run_that_was_cut_off_is_not_run_again_before_its_tick() {
 #[test]
 fn counting_what_was_missed_has_an_end() {
     let mut job = planner(Missed::Skip, Overlap::Skip, 0);
-    assert_eq!(job.next(&SECOND, 100_000_000_000), pass(99_999_998, COUNT_MAX, Passed::Missed));
+    assert_eq!(job.next(&SECOND, 100_000_000_000), pass(99_999_998, MAX_COUNT, Passed::Missed));
 }
 
 proptest! {

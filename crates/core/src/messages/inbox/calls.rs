@@ -32,7 +32,7 @@ enum MailboxQuestion {
 
 /// Why nothing came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MailboxSetback {
+enum MailboxFailure {
     /// It failed. Whoever carried it out knows why.
     Failed,
     /// There was no answer in time.
@@ -133,7 +133,7 @@ impl LeaderInbox {
         &mut self,
         channels: &[ChannelName],
         received: Result<Received, WriteOutcome>,
-    ) -> Result<(), MailboxSetback> {
+    ) -> Result<(), MailboxFailure> {
         match received {
             Ok(Received::Messages(messages)) => {
                 if messages.len() >= self.limits.received_together {
@@ -144,13 +144,13 @@ impl LeaderInbox {
             }
             failed => {
                 self.look_at_channels(channels, true);
-                Err(failed.map_or(MailboxSetback::Failed, |_| MailboxSetback::NotHolder))
+                Err(failed.map_or(MailboxFailure::Failed, |_| MailboxFailure::NotHolder))
             }
         }
     }
 
     /// The mailbox has been told, or has to be told again: nobody knows.
-    fn acked(&mut self, telling: Vec<PendingAck>, acked: Result<AckReply, WriteOutcome>) -> Result<(), MailboxSetback> {
+    fn acked(&mut self, telling: Vec<PendingAck>, acked: Result<AckReply, WriteOutcome>) -> Result<(), MailboxFailure> {
         let setback = match acked {
             Ok(AckReply::Accepted { dropped }) => {
                 self.told(&telling);
@@ -159,8 +159,8 @@ impl LeaderInbox {
                 }
                 return Ok(());
             }
-            Ok(AckReply::NotHolder) => MailboxSetback::NotHolder,
-            Err(_) => MailboxSetback::Failed,
+            Ok(AckReply::NotHolder) => MailboxFailure::NotHolder,
+            Err(_) => MailboxFailure::Failed,
         };
         self.untold(telling);
         Err(setback)
@@ -200,10 +200,10 @@ impl LeaderInbox {
             MailboxQuestion::Receive(channels) => self.look_at_channels(&channels, true),
             MailboxQuestion::Ack(telling) => self.untold(telling),
         }
-        self.went(Err(MailboxSetback::Unanswered));
+        self.went(Err(MailboxFailure::Unanswered));
     }
 
-    fn went(&mut self, went: Result<(), MailboxSetback>) {
+    fn went(&mut self, went: Result<(), MailboxFailure>) {
         let pauses = !self.has(InboxMutant::NeverPauses);
         let (now, spread) = (self.now, self.spread);
         let Some(leadership) = &mut self.leadership else { return };
@@ -216,9 +216,9 @@ impl LeaderInbox {
             leadership.not_before = now + retry_after(leadership.failures, spread);
         }
         match setback {
-            MailboxSetback::Failed => {}
-            MailboxSetback::Unanswered => self.emit(InboxOutput::Report(InboxAnomaly::Unanswered)),
-            MailboxSetback::NotHolder => self.emit(InboxOutput::Hint),
+            MailboxFailure::Failed => {}
+            MailboxFailure::Unanswered => self.emit(InboxOutput::Report(InboxAnomaly::Unanswered)),
+            MailboxFailure::NotHolder => self.emit(InboxOutput::Hint),
         }
     }
 

@@ -9,18 +9,18 @@ use crate::messages::message::{MessageId, OrderingKey};
 use crate::messages::request::{AckReply, Received};
 use crate::time::Instant;
 
-/// One thing that happened. Give it to [`LeaderInbox::handle`](super::LeaderInbox::handle).
+/// An event for an inbox. Pass it to [`LeaderInbox::handle`](super::LeaderInbox::handle).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum InboxInput {
     /// The time of the last [`InboxOutput::Timeout`](super::InboxOutput::Timeout) has come.
     Timeout,
-    /// Somebody reads a channel.
+    /// A reader of a channel has come.
     Opened {
         /// Which one.
         channel: ChannelName,
     },
-    /// Somebody reads a channel no longer.
+    /// A reader of a channel has gone.
     Closed {
         /// Which one.
         channel: ChannelName,
@@ -38,13 +38,13 @@ pub enum InboxInput {
     Over,
     /// The mailbox may have more.
     Hint,
-    /// Somebody wants the next message on a channel. If there is one, it is
+    /// A reader wants the next message on a channel. If there is one, it is
     /// [delivered](super::InboxOutput::Deliver) before anything else.
     Take {
         /// On which one.
         channel: ChannelName,
     },
-    /// Somebody has done something with a message that was delivered.
+    /// A reader has finished with a message that was delivered.
     Handled {
         /// Under which term it was delivered.
         term: Term,
@@ -64,7 +64,7 @@ pub enum InboxInput {
     },
 }
 
-/// The present, as it shows to whoever calls [`LeaderInbox::handle`](super::LeaderInbox::handle), and some chance.
+/// The present, as the caller of [`LeaderInbox::handle`](super::LeaderInbox::handle) sees it, and randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxMoment {
     /// On the candidate's own clock. It never goes back.
@@ -77,18 +77,18 @@ pub struct InboxMoment {
     pub pushes: bool,
 }
 
-/// What somebody did with a message.
+/// The outcome of handling a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandlingOutcome {
     /// It was handled.
     Done,
-    /// It could not be handled, and why.
+    /// It could not be handled, for this reason.
     Failed(String),
     /// Not finished, because the leadership ended: the next leader gets it, and nothing counts as an attempt.
     Interrupted,
 }
 
-/// What a mailbox has said to a call, or what became of it.
+/// The reply of a mailbox to a call, or the outcome of a call without one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailboxReply {
     /// To [`MailboxCall::Receive`](super::MailboxCall::Receive).

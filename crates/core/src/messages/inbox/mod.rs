@@ -24,14 +24,14 @@ pub use self::input::{HandlingOutcome, InboxInput, InboxMoment, MailboxReply};
 use self::lines::{MessageLines, OpenChannel, PendingAck};
 pub use self::output::{InboxAnomaly, InboxOutput, MailboxCall, MailboxCallId};
 
-/// How many messages an inbox deals with at once.
+/// Limits on the messages that an inbox deals with at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxLimits {
-    /// More of one channel are not asked for, so that a channel nobody empties keeps nothing from the others.
+    /// The maximum number held for one channel, so that a channel without a reader leaves room for the others.
     pub held_per_channel: usize,
-    /// How many are asked for at once.
+    /// The number that is fetched at once.
     pub received_together: usize,
-    /// How many acks go to the mailbox together.
+    /// The number of acks that are sent together.
     pub told_together: usize,
 }
 
@@ -50,7 +50,7 @@ impl Default for InboxLimits {
 /// - The [moment](InboxMoment) of a call is read right before it. Nothing is delivered under a term that is not led under at that
 ///   very moment.
 /// - One call is under way at a time. It is answered at most once, under its own id; answers may be late or lost, or have an id
-///   that is not waited for any more. Whoever asks need not give up on one: the inbox does.
+///   that is no longer waited for. The caller need not time out calls: the inbox does.
 /// - What is delivered keeps the lease from being released until it is handled, and from then on the inbox does, until the
 ///   mailbox is told.
 ///
@@ -119,14 +119,14 @@ impl LeaderInbox {
         }
     }
 
-    /// With these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: InboxLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Takes in what happened at this moment.
+    /// Handles an input at this moment.
     pub fn handle(&mut self, moment: InboxMoment, input: InboxInput) {
         let InboxMoment { now, leads, spread, pushes } = moment;
         self.now = now.max(self.now);
@@ -146,7 +146,7 @@ impl LeaderInbox {
         self.advance();
     }
 
-    /// The next thing to do, or when to call again.
+    /// Returns the next thing to do, or when to call again.
     pub fn poll_output(&mut self) -> InboxOutput {
         let output = self.outputs.pop_front();
         if self.outputs.is_empty() {
@@ -156,13 +156,13 @@ impl LeaderInbox {
         output.unwrap_or_else(|| InboxOutput::Timeout(self.alarm()))
     }
 
-    /// How many messages are here without an ack: those in somebody's hands, and those to be tried again, too.
+    /// Returns the number of messages here without an ack, including those being handled and those to be retried.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.leadership.as_ref().map_or(0, |leadership| leadership.lines.waiting())
     }
 
-    /// Whether there is something to [take](InboxInput::Take) on a channel.
+    /// Returns whether there is something to [take](InboxInput::Take) on a channel.
     #[must_use]
     pub fn has_ready(&self, channel: &ChannelName) -> bool {
         self.channels.get(channel).is_some_and(|open| !open.ready.is_empty())

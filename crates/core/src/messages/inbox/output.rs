@@ -10,19 +10,19 @@ use crate::time::Instant;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum InboxOutput {
-    /// Ask the mailbox. There is one call at a time: whatever was asked before is not waited for any more.
+    /// Ask the mailbox. There is one call at a time: this one replaces any call before it.
     Call {
         /// What its answer is given back under.
         id: MailboxCallId,
         /// What is asked.
         call: MailboxCall,
     },
-    /// Wake those who read a channel: there is something to [take](super::InboxInput::Take).
+    /// Wake the readers of a channel: there is something to [take](super::InboxInput::Take).
     Ready {
         /// Which channel.
         channel: ChannelName,
     },
-    /// The message that somebody wanted to take. It keeps the lease from being released until it is
+    /// The message that a reader wanted to take. It keeps the lease from being released until it is
     /// [handled](super::InboxInput::Handled).
     Deliver(Message),
     /// Keep the lease of this term from being released, as work does. Something was just handled that has kept it so far.
@@ -30,14 +30,14 @@ pub enum InboxOutput {
         /// Which term.
         term: Term,
     },
-    /// Do not keep it any longer.
+    /// Stop keeping it.
     Release {
         /// Which term.
         term: Term,
     },
-    /// Tell people.
+    /// Report an anomaly to people.
     Report(InboxAnomaly),
-    /// The mailbox says that somebody else holds the lease. The elector finds out whether it is so.
+    /// The mailbox says that another candidate holds the lease. The elector finds out whether that is so.
     Hint,
     /// Nothing more for now. Call again then, if ever, with [`InboxInput::Timeout`](super::InboxInput::Timeout).
     Timeout(Option<Instant>),
@@ -47,16 +47,16 @@ pub enum InboxOutput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MailboxCallId(pub u64);
 
-/// What is asked of a mailbox.
+/// A call to a mailbox.
 #[derive(Debug, Clone)]
 pub enum MailboxCall {
-    /// Give the leader its messages.
+    /// Fetch the messages of the leader.
     Receive(Receive),
-    /// Say what became of messages.
+    /// Report the outcomes of messages.
     Ack(Ack),
 }
 
-/// Something that people should know of.
+/// An anomaly that people should know of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InboxAnomaly {

@@ -4,7 +4,7 @@ use super::*;
 use crate::election::input::WriteOutcome;
 use crate::id::{ElectionName, Namespace, Sender};
 use crate::messages::{AckReply, Message, MessageId, OrderingKey, Received};
-use crate::{REASON_CHARS_MAX, RETRY_FIRST};
+use crate::{MAX_REASON_CHARS, RETRY_FIRST};
 
 const PER_CHANNEL: usize = 4;
 
@@ -304,7 +304,7 @@ fn a_reason_is_cut_and_holds_nothing_that_a_store_refuses() {
     driven.handled(1, &first, HandlingOutcome::Failed(format!("a\0b{}", "é".repeat(5_000))));
     let [(_, AckOutcome::Failed { why, .. })] = &driven.tells().1[..] else { panic!("one failure") };
     assert!(why.starts_with("a\u{fffd}bé"), "{why}");
-    assert_eq!(why.chars().count(), REASON_CHARS_MAX);
+    assert_eq!(why.chars().count(), MAX_REASON_CHARS);
 }
 
 #[test]

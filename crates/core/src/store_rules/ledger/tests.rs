@@ -160,9 +160,9 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
     ledger.claim(&claim(1, 20, Act::Run), NOW);
     ledger.claim(&claim(1, 30, Act::Run), NOW);
     ledger.finish(&finish(1, 20), NOW);
-    let standing =
-        JobStanding { mark: at(30), interrupted: vec![at(30)], unbegun: Vec::new(), is_paused: false, requested: None };
-    assert_eq!(ledger.open(&open(40, "hourly"), term(2), NOW), Opened::Jobs(vec![standing]));
+    let opened =
+        OpenedJob { mark: at(30), interrupted: vec![at(30)], unbegun: Vec::new(), is_paused: false, requested: None };
+    assert_eq!(ledger.open(&open(40, "hourly"), term(2), NOW), Opened::Jobs(vec![opened]));
     assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) }, "it has ended");
     assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Granted, "it is its own");
     assert_eq!(ledger.claim(&claim(2, 30, Act::RunAgain), NOW), Claimed::Granted);
@@ -271,10 +271,10 @@ fn there_is_room_for_so_many_jobs() {
         schedule: Arc::from("hourly"),
         from: at(10),
     };
-    let more: Vec<OpenJob> = (0..JOBS_MAX).map(named).collect();
+    let more: Vec<OpenJob> = (0..MAX_JOBS).map(named).collect();
     assert_eq!(ledger.open(&more, term(1), NOW), Opened::TooMany);
     assert_eq!(ledger.jobs.len(), 1, "nothing was changed");
     assert!(ledger.forget(&job()) && !ledger.forget(&job()));
-    assert!(matches!(ledger.open(&more, term(1), NOW), Opened::Jobs(jobs) if jobs.len() == JOBS_MAX));
+    assert!(matches!(ledger.open(&more, term(1), NOW), Opened::Jobs(jobs) if jobs.len() == MAX_JOBS));
     assert!(matches!(ledger.open(&more, term(2), NOW), Opened::Jobs(_)), "they are known already");
 }

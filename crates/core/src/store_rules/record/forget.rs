@@ -53,7 +53,7 @@ impl fmt::Display for Use {
 }
 
 impl Record {
-    /// The highest term that is not to be granted any more. It outlasts all else that is known of an election.
+    /// The highest term that must not be granted again. It outlives everything else that is known about an election.
     #[must_use]
     pub fn highest_taken(&self) -> Option<Term> {
         self.last_term.max(self.terms_above)

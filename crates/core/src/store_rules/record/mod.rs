@@ -29,7 +29,7 @@ mod rules;
 mod watch;
 
 pub(crate) use rules::looks_after;
-pub use watch::{ProcessWatch, RANK_MAX, WATCHED_BEFORE};
+pub use watch::{MAX_RANK, ProcessWatch, WATCHED_BEFORE};
 
 use std::time::Duration;
 

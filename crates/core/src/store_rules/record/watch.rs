@@ -18,7 +18,7 @@ pub struct ProcessWatch {
 /// unnoticed.
 pub const WATCHED_BEFORE: usize = 2;
 /// A store may count this many candidates before a stand-by, and no more.
-pub const RANK_MAX: u32 = 64;
+pub const MAX_RANK: u32 = 64;
 /// Between two of those who look after the same end.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -65,8 +65,8 @@ impl Record {
 /// Each a moment after the one before it. Those at the end, whose place was not counted, spread over what is left of a
 /// reservation: their nonces are as good as chance.
 fn after_leader(nonce: Nonce, rank: u32) -> Duration {
-    let counted = STEP * rank.min(RANK_MAX);
-    if rank < RANK_MAX {
+    let counted = STEP * rank.min(MAX_RANK);
+    if rank < MAX_RANK {
         return counted;
     }
     let rest = (RESERVATION - counted).as_micros();

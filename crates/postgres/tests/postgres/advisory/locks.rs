@@ -140,7 +140,11 @@ async fn a_server_without_room_for_more_locks_refuses_and_the_leader_stays() {
     let errors: Vec<_> = replies.into_iter().filter_map(Result::err).collect();
     assert!(!errors.is_empty(), "there is no room");
     for error in &errors {
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Unavailable, WriteOutcome::Refused), "{error}");
+        assert_eq!(
+            (error.kind(), error.write_outcome()),
+            (StoreErrorKind::Unavailable, WriteOutcome::Refused),
+            "{error}"
+        );
         assert!(error.to_string().contains("53200"), "{error}");
     }
     leader.keeps(term).await;
@@ -165,7 +169,7 @@ async fn a_server_without_room_for_more_sessions_refuses_and_the_leader_stays() 
     }
     let late = StoreCandidate::at(&url, "1", "late");
     let error = late.campaign().await.unwrap_err();
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Unavailable, WriteOutcome::NotSent), "{error}");
+    assert_eq!((error.kind(), error.write_outcome()), (StoreErrorKind::Unavailable, WriteOutcome::NotSent), "{error}");
     assert!(error.to_string().contains("53300"), "{error}");
     leader.keeps(term).await;
     drop(crowd);

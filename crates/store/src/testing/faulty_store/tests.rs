@@ -45,7 +45,7 @@ async fn leads(store: &dyn Store) -> bool {
 }
 
 fn failure<T: std::fmt::Debug>(reply: &Result<T, StoreError>) -> WriteOutcome {
-    reply.as_ref().unwrap_err().failure()
+    reply.as_ref().unwrap_err().write_outcome()
 }
 
 #[tokio::test]

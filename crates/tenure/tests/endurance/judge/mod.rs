@@ -52,9 +52,9 @@ pub(crate) struct JudgeVerdict {
 }
 
 /// By how much a tick may be late and still be on time: the default of jobs.
-const LATE_MAX: Duration = Duration::from_secs(1);
+const MAX_LATE: Duration = Duration::from_secs(1);
 /// How long a busy machine may take from a decision to what follows from it, an attempt to reach the store included.
-const DELAY_MAX: Duration = Duration::from_secs(4);
+const MAX_DELAY: Duration = Duration::from_secs(4);
 
 impl Evidence {
     /// Judges the jobs, each of which is named after what it does with missed ticks.
@@ -105,7 +105,7 @@ impl Evidence {
     /// Ticks that fired although they were to be passed over by then. Whoever stood still between its claim and its work is
     /// late, and knows that it must not do anything any more.
     fn too_late(&self, begins: &[&JournalLine], account: &ObservedJob) -> Vec<String> {
-        let latest = |tick: u64| tick * 1_000 + ms(LATE_MAX + DELAY_MAX);
+        let latest = |tick: u64| tick * 1_000 + ms(MAX_LATE + MAX_DELAY);
         let stood_still =
             |begin: &JournalLine| begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin));
         let begun = begins.iter().filter(|begin| begin.at.unix_ms > latest(begin.tick) && !stood_still(begin));
@@ -180,7 +180,7 @@ fn due(account: &ObservedJob) -> usize {
 impl Strike {
     /// Whether it is a pause that ended not long before this line was written by whoever was paused.
     fn paused_before(&self, line: &JournalLine) -> bool {
-        let latest = self.until.boot_ns + u64::try_from(DELAY_MAX.as_nanos()).unwrap();
+        let latest = self.until.boot_ns + u64::try_from(MAX_DELAY.as_nanos()).unwrap();
         self.is_pause_of(&line.candidate) && (self.until.boot_ns..=latest).contains(&line.at.boot_ns)
     }
 

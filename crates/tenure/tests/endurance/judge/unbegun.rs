@@ -21,7 +21,7 @@ pub(super) struct Unbegun {
 }
 
 /// How long a claim or its answer may be on its way when its leader is killed, or told to leave.
-const ON_ITS_WAY_MAX: Duration = Duration::from_secs(2);
+const MAX_ON_ITS_WAY: Duration = Duration::from_secs(2);
 
 impl Evidence {
     /// Whoever lives gives back what it does not begin, and where every tick is wanted the next leader runs it. So only a leader
@@ -63,15 +63,15 @@ impl Evidence {
     }
 
     fn nobody_was_left(&self, claim: &ObservedClaim) -> bool {
-        self.left_at_unix_ms.is_some_and(|left| claim.at_unix_ms + ms(ON_ITS_WAY_MAX) >= left)
+        self.left_at_unix_ms.is_some_and(|left| claim.at_unix_ms + ms(MAX_ON_ITS_WAY) >= left)
     }
 }
 
 impl Strike {
     /// Whether it befell whoever made this claim before the work could begin. The claim may still reach the store after it.
     fn comes_right_after(&self, claim: &ObservedClaim) -> bool {
-        let is_on_its_way = claim.at_unix_ms + ms(ON_ITS_WAY_MAX) >= self.from.unix_ms
-            && claim.at_unix_ms <= self.done.unix_ms + ms(ON_ITS_WAY_MAX);
+        let is_on_its_way = claim.at_unix_ms + ms(MAX_ON_ITS_WAY) >= self.from.unix_ms
+            && claim.at_unix_ms <= self.done.unix_ms + ms(MAX_ON_ITS_WAY);
         self.candidate == claim.candidate && is_on_its_way
     }
 }

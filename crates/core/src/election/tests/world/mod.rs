@@ -224,7 +224,7 @@ impl TestWorld {
             world.next_at().is_some_and(|at| at <= end)
         });
         assert!(
-            self.nodes.iter().all(|node| node.elector.standing() == Standing::Stopped),
+            self.nodes.iter().all(|node| node.elector.phase() == ElectorPhase::Stopped),
             "stop returns in a bounded time"
         );
     }

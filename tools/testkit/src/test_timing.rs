@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use tenure_core::Timing;
 
-/// How fast leases are: as options of the command, and as what they promise.
+/// The durations of a lease: as options of the command, and as what they promise.
 #[derive(Debug, Clone, Copy)]
-pub struct LeasePace {
+pub struct TestTiming {
     ttl: Duration,
     renew_every: Duration,
     grace: Duration,
 }
 
-impl LeasePace {
+impl TestTiming {
     /// Short enough to wait for an expiry in a test.
     pub const SHORT: Self = Self::from_millis(3_000, 500, 300);
     /// A lease and a grace that no test can wait out.
     pub const PATIENT: Self = Self::from_millis(600_000, 10_000, 100_000);
 
-    /// A pace of its own, for a test that needs one.
+    /// Other durations, for a test that needs them.
     #[must_use]
     pub const fn from_millis(ttl: u64, renew_every: u64, grace: u64) -> Self {
         Self {
@@ -38,9 +38,9 @@ impl LeasePace {
 
     /// As the library takes it, with all that follows from it.
     #[must_use]
-    pub fn timing(&self) -> Timing {
+    pub fn validated(&self) -> Timing {
         let timing = Timing::builder(self.ttl).renew_every(self.renew_every).grace(self.grace).build();
-        timing.expect("a pace that no candidate would refuse")
+        timing.expect("durations that no candidate would refuse")
     }
 
     /// The longest time that one of these many candidates takes to follow a leader that crashed, and what a busy machine adds:
@@ -48,7 +48,7 @@ impl LeasePace {
     #[must_use]
     pub fn max_failover(&self, candidates: u32) -> Duration {
         const BUSY: Duration = Duration::from_secs(8);
-        self.timing().predict(candidates).max_failover + BUSY
+        self.validated().predict(candidates).max_failover + BUSY
     }
 
     /// A little longer than a lease lives that is not renewed.

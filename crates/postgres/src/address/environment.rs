@@ -10,7 +10,7 @@ use std::{env, fs};
 use rustls::RootCertStore;
 
 /// Everything the parser needs besides the address.
-pub(super) trait Environment {
+pub(crate) trait Environment {
     /// A variable of the environment, unless it is empty.
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -32,16 +32,16 @@ pub(super) trait Environment {
 
 /// The properties of a file without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileKind {
-    pub(super) is_plain: bool,
-    pub(super) is_directory: bool,
+pub(crate) struct FileKind {
+    pub(crate) is_plain: bool,
+    pub(crate) is_directory: bool,
     /// Its permissions, as in `chmod`.
-    pub(super) mode: u32,
-    pub(super) owner: u32,
+    pub(crate) mode: u32,
+    pub(crate) owner: u32,
 }
 
 /// The environment of this process.
-pub(super) struct ProcessEnvironment;
+pub(crate) struct ProcessEnvironment;
 
 impl Environment for ProcessEnvironment {
     fn variable(&self, name: &str) -> Option<String> {

@@ -1,4 +1,4 @@
-//! A place for one test: its own directory, and its own store.
+//! A store of its own for one test, and a directory beside it.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use tempfile::TempDir;
 use crate::stores::{Backend, StoreEndpoint, StoreServer};
 use crate::wall_clock::FakeWallClock;
 
-/// A directory, and a store in it.
-pub struct TestPlace {
+/// A store that runs until the end of the test, and a directory.
+pub struct RunningStore {
     server: Box<dyn StoreServer>,
     wall_clock: FakeWallClock,
     directory: TempDir,
 }
 
-impl TestPlace {
+impl RunningStore {
     /// An empty store of this kind.
     #[must_use]
     pub fn on(backend: &dyn Backend) -> Self {

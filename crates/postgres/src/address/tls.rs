@@ -18,7 +18,7 @@ use super::settings::UrlSettings;
 
 /// Whether and how a connection is encrypted.
 #[derive(Clone)]
-pub(super) enum Encryption {
+pub(crate) enum Encryption {
     Off,
     On(MakeRustlsConnect),
 }

@@ -13,9 +13,9 @@ use super::tls::Encryption;
 ///
 /// The driver knows lists of servers, too, but only one password and one way to encrypt for all of them.
 #[derive(Clone)]
-pub(super) struct ServerAddress {
-    pub(super) config: Config,
-    pub(super) encryption: Encryption,
+pub(crate) struct ServerAddress {
+    pub(crate) config: Config,
+    pub(crate) encryption: Encryption,
 }
 
 impl ServerAddress {
@@ -49,7 +49,7 @@ impl ServerAddress {
     }
 
     /// The time to try: a server that hangs must not keep the others from being asked.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    pub(crate) fn patience(&self) -> Option<Duration> {
         self.config.get_connect_timeout().copied()
     }
 }

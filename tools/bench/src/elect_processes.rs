@@ -45,11 +45,11 @@ impl ElectProcesses {
 
     /// So many candidates at once.
     pub(crate) fn raise(client: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
-        let mut stage = Self::empty(client);
+        let mut processes = Self::empty(client);
         for _ in 0..candidates {
-            stage.enter(store, "bench", &["--renew", "500ms", "--grace", "300ms"])?;
+            processes.enter(store, "bench", &["--renew", "500ms", "--grace", "300ms"])?;
         }
-        Ok(stage)
+        Ok(processes)
     }
 
     /// One more candidate, with these options besides the ttl. Its number is its id.

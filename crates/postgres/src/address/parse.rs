@@ -6,18 +6,18 @@ use tenure_store::StoreUrl;
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 
+use super::super::config::{PostgresConfig, SCHEMA};
+use super::super::identifier::Identifier;
 use super::certificates::are_named;
-use super::config::{PostgresConfig, SCHEMA};
 use super::environment::Environment;
 use super::hosts::places;
-use super::identifier::Identifier;
 use super::passfile::Passfile;
 use super::server::{ServerAddress, template};
 use super::settings::UrlSettings;
 use super::tls::{Encryption, Mode, encryption};
 
 /// Parses an address in this environment; errors describe the mistake without showing passwords.
-pub(super) fn url(url: &StoreUrl, environment: &dyn Environment) -> Result<PostgresConfig, String> {
+pub(crate) fn url(url: &StoreUrl, environment: &dyn Environment) -> Result<PostgresConfig, String> {
     let settings = UrlSettings::of(url, environment)?;
     let schema = settings.value("schema").unwrap_or_else(|| SCHEMA.to_owned());
     let schema = Identifier::new(&schema).map_err(|why| format!("the schema: {why}"))?;

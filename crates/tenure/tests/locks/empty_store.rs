@@ -7,9 +7,9 @@ use tempfile::TempDir;
 use tenure::blocking::{Client, Lock, LockGuard};
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::{MemoryStore, Namespace, Store};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::redis::RedisServer;
+use tenure_testkit::test_timing::TestTiming;
 
 /// The lock of a property that needs only one.
 pub(crate) const LOCK: &str = "migrate";
@@ -24,7 +24,7 @@ pub(crate) struct EmptyStore {
 impl EmptyStore {
     fn new(open: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
         static USED: AtomicU64 = AtomicU64::new(1);
-        let namespace = format!("ground-{}", USED.fetch_add(1, Ordering::Relaxed));
+        let namespace = format!("locks-{}", USED.fetch_add(1, Ordering::Relaxed));
         Self { open: Box::new(open), namespace: Namespace::new(&namespace).unwrap(), _directory: None }
     }
 
@@ -45,7 +45,7 @@ impl EmptyStore {
 
 /// One more who wants the lock, in this process.
 pub(crate) fn wants(process: &Client, holder: &str) -> Lock {
-    let lock = process.lock(LOCK).unwrap().timing(LeasePace::PATIENT.timing());
+    let lock = process.lock(LOCK).unwrap().timing(TestTiming::PATIENT.validated());
     lock.id(holder)
 }
 

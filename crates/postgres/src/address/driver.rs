@@ -6,10 +6,10 @@ use rustls::ClientConfig;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
-use super::config::{PostgresConfig, SCHEMA};
+use super::super::config::{PostgresConfig, SCHEMA};
+use super::super::identifier::Identifier;
 use super::environment::Environment;
 use super::hosts::{HostAddress, PORT};
-use super::identifier::Identifier;
 use super::server::{ServerAddress, template};
 use super::tls::{Encryption, Mode, given_encryption, usual_encryption};
 
@@ -17,7 +17,7 @@ use super::tls::{Encryption, Mode, given_encryption, usual_encryption};
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Converts a configuration; errors describe what is wrong with it.
-pub(super) fn read(
+pub(crate) fn read(
     driver: &Config,
     tls: Option<ClientConfig>,
     environment: &dyn Environment,
