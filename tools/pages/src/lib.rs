@@ -3,6 +3,8 @@
 //! A page is a Markdown file, or the documentation in a Rust file. `crates/cli/tests/pages` says what becomes of each block;
 //! tests elsewhere run those that need a program of their own crate.
 
+#![allow(clippy::panic, reason = "all of this is a part of tests, and fails as tests do")]
+
 mod block;
 mod shell;
 mod tree;
