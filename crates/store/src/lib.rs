@@ -55,7 +55,7 @@ pub use async_trait::async_trait;
 pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::store_rules::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
 pub use tenure_core::{
-    CHANNEL_BYTES_MAX, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
+    Backoff, CHANNEL_BYTES_MAX, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
     LossReason, Metadata, NAME_BYTES_MAX, NameError, NameFault, Namespace, Nonce, Priority, PriorityError, RenewReply,
     Sender, Term, WriteOutcome,
 };

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tenure_core::Backoff;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
@@ -49,8 +50,8 @@ pub struct PushDemand {
 }
 
 const HINTS_KEPT: usize = 256;
-const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
-const BACK_OFF_MAX: Duration = Duration::from_secs(2);
+/// Between a connection that ended and the next one. One that never worked counts as a failure.
+const RECONNECT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
 
 impl<S: PushSource> PushHub<S> {
     /// Starts without watchers, and so without a connection.
@@ -237,14 +238,14 @@ impl PushSink {
 
 async fn listen<S: PushSource>(source: Arc<S>, push_sink: Arc<PushSink>) {
     let mut wanted = push_sink.wanted();
-    let mut back_off = BACK_OFF_FIRST;
+    let mut attempts = 1_u32;
     // Ends with the hub, which holds the other end.
     while wanted.wait_for(|wanted| !wanted.is_nothing()).await.is_ok() {
         let has_heard = source.listen(&push_sink).await;
         push_sink.not_heard();
         push_sink.subscribers.interrupted();
-        back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(BACK_OFF_MAX) };
-        tokio::time::sleep(back_off).await;
+        attempts = if has_heard { 1 } else { attempts.saturating_add(1) };
+        tokio::time::sleep(RECONNECT.ceiling(attempts)).await;
     }
 }
 

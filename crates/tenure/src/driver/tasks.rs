@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tenure_core::Input;
+use tenure_core::{Backoff, Input};
 
 use super::DriverCommand;
 use crate::contain::contain_async;
 use crate::event::ElectionError;
-use crate::retry::{retry_after, spread};
+use crate::retry::spread;
 use crate::shared::Shared;
 
 /// Runs a task on the driver's runtime to its end, and restarts it whenever it panics. A leadership it was part of is handed
@@ -22,7 +22,7 @@ where
             failures = failures.saturating_add(1);
             shared.send(DriverCommand::Error(shared.id, ElectionError::Panicked { what, message }));
             shared.send(DriverCommand::Input(shared.id, Input::Resign { term: None, successor: None }));
-            shared.clock.sleep_until(shared.clock.now() + retry_after(failures, spread())).await;
+            shared.clock.sleep_until(shared.clock.now() + Backoff::RETRY.delay(failures, spread())).await;
         }
     });
 }
