@@ -12,7 +12,7 @@ use crate::{Hint, Interest};
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// use tenure_store::{Hint, HintChannel, Interest};
+/// use tenure::store::{Hint, HintChannel, Interest};
 ///
 /// let hints = HintChannel::default();
 /// let mut watcher = hints.watch(Interest::All);
