@@ -168,6 +168,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         None
     }
 
+    /// The schema of the SQL database that holds the elections; `None` if the store has no such thing. Fences for
+    /// transactions in that database call its functions. A store around another one passes on what that returns.
+    fn schema(&self) -> Option<&str> {
+        None
+    }
+
     /// The mailbox for messages to leaders; `None` if the store has none.
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         None
