@@ -175,7 +175,7 @@ pub(super) fn counts(
         let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
         let count = |column| to_u64(row.get(column)?).map_err(|fault| fault.in_record_of(&key, "the table mailbox"));
         let counted = count(1).and_then(|waiting| Ok((waiting, count(2)?)));
-        counts.push(counted.map(|(waiting, dead_letters)| MessageCount { election, waiting, dead_letters }));
+        counts.push(counted.map(|(waiting, dead_letters)| MessageCount::new(election, waiting, dead_letters)));
     }
     Ok(counts)
 }
