@@ -450,14 +450,14 @@ mod tests {
     }
 
     fn trust(until: u64) -> Trust {
-        Trust { stop_at: at(until), kill_at: at(until), until: at(until) }
+        Trust::ending_at(at(until))
     }
 
     /// What is printed of these, one after the other.
     fn printed(renewals: bool, kinds: impl IntoIterator<Item = EventKind>) -> Vec<(String, Option<u64>)> {
         let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
         let mut print = |kind| {
-            let event = Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind };
+            let event = Event::new(at(1), SystemTime::UNIX_EPOCH, kind);
             let told = lines.lines(&event).pop();
             told.map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
         };
@@ -512,7 +512,7 @@ mod tests {
         let lines = |renewals| {
             let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
             let told = |kind| {
-                let event = Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind };
+                let event = Event::new(at(1), SystemTime::UNIX_EPOCH, kind);
                 lines.lines(&event).iter().map(|line| (line.event.to_owned(), line.attempts)).collect::<Vec<_>>()
             };
             kinds().into_iter().flat_map(told).collect::<Vec<_>>()
@@ -523,7 +523,7 @@ mod tests {
         let over = vec![line("recovered", Some(3)), line("elected", None)];
         assert_eq!(lines(true), [each(3), over, each(2)].concat(), "whoever wants each renewal wants each failure");
         let mut told = EventLines::new("nightly", &CandidateId::new("a").unwrap(), false);
-        let sentences = kinds().map(|kind| told.sentences(&Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind }));
+        let sentences = kinds().map(|kind| told.sentences(&Event::new(at(1), SystemTime::UNIX_EPOCH, kind)));
         assert_eq!(sentences[0], (None, Some("nightly: refused".to_owned())));
         assert_eq!(sentences[1], (None, None));
         let over = "nightly: the store answers again, after 3 failed attempts in 0ms".to_owned();

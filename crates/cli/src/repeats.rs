@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tenure::Instant;
+use tenure_core::Backoff;
 
 use crate::duration::show;
 
@@ -49,10 +50,9 @@ pub enum RepeatedCause {
 }
 
 /// After so long it is told again that it still fails, and then after twice as long, and so on.
-const SOONEST: Duration = Duration::from_secs(1);
-const LATEST: Duration = Duration::from_secs(3600);
-/// A store that fails on and off is told of less and less often, too, but never less than this.
-const LATEST_SPELL: Duration = Duration::from_secs(600);
+const TELL_AGAIN: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(3600));
+/// A store that fails on and off is told of less and less often, too.
+const TELL_SPELL: Backoff = TELL_AGAIN.with_max(Duration::from_secs(600));
 /// What was not heard of for so long is new when it comes again.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(7200);
 /// More different errors than this at a time are told each time.
@@ -66,10 +66,10 @@ struct RepeatCount {
     began: Instant,
     attempts: u64,
     last: Instant,
-    /// When it was told of last, and how long nothing is told after that: in the same spell, and in one that begins anew.
+    /// When it was told of last, and how often in a row: in the same spell, and of spells that came soon after each other.
     told: Instant,
-    wait: Duration,
-    spell_wait: Duration,
+    tellings: u32,
+    spells: u32,
     /// The present spell has been told of.
     is_told: bool,
     /// It is over: the next failure begins another spell.
@@ -115,8 +115,8 @@ impl RepeatCount {
             attempts: 1,
             last: now,
             told: now,
-            wait: SOONEST,
-            spell_wait: SOONEST,
+            tellings: 1,
+            spells: 1,
             is_told: true,
             is_over: false,
         }
@@ -130,17 +130,18 @@ impl RepeatCount {
         self.attempts = self.attempts.saturating_add(1);
         let since_told = now.saturating_since(self.told);
         if self.is_told {
-            if since_told < self.wait {
+            if since_told < TELL_AGAIN.ceiling(self.tellings) {
                 return Telling::Not;
             }
-            self.wait = (self.wait * 2).min(LATEST);
+            self.tellings = self.tellings.saturating_add(1);
         } else {
-            if since_told < self.spell_wait {
+            let wait = TELL_SPELL.ceiling(self.spells);
+            if since_told < wait {
                 return Telling::Not;
             }
-            let is_on_and_off = since_told < self.spell_wait * 4;
-            self.spell_wait = if is_on_and_off { (self.spell_wait * 2).min(LATEST_SPELL) } else { SOONEST };
-            (self.wait, self.is_told) = (SOONEST, true);
+            let is_on_and_off = since_told < wait * 4;
+            self.spells = if is_on_and_off { self.spells.saturating_add(1) } else { 1 };
+            (self.tellings, self.is_told) = (1, true);
         }
         self.told = now;
         if self.attempts == 1 {

@@ -1,24 +1,26 @@
-//! A store as somebody outside of this workspace writes it: `tenure_store` has all that it takes, and the suite says whether
-//! it keeps the contract. It has neither mailbox nor pub/sub nor ledger, and sends no hints.
+//! A store as somebody outside of this workspace writes it: the crate `tenure` has all that it takes, and the suite says
+//! whether it keeps the contract. It has neither mailbox nor pub/sub nor ledger; `suite/` implements these with the same crate.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure_conformance::{Fixture, conformance_tests};
-use tenure_store::record::{Effects, Moment, ProcessToken, Record};
-use tenure_store::testing::VirtualClock;
-use tenure_store::{
+use tenure::conformance::Fixture;
+use tenure::conformance_tests;
+use tenure::store::record::{Effects, Moment, ProcessToken, Record};
+use tenure::store::{
     BoxStream, Campaign, CampaignReply, CandidateId, Capabilities, Clock, ElectionKey, ElectionName, Finding,
-    Forgetting, Hint, Interest, Namespace, Observation, Renew, RenewReply, Replies, Resign, Store, StoreError, Term,
-    Transition, Use, async_trait, check_raise, stream,
+    Forgetting, Hint, HintChannel, Interest, Namespace, Observation, Renew, RenewReply, Replies, Resign, Store,
+    StoreError, Term, Transition, Use, async_trait, check_raise,
 };
+use tenure::testing::VirtualClock;
 
 /// Records in a map. Clones share them, as processes share a database.
 #[derive(Debug, Clone)]
 struct ThirdPartyStore {
     clock: Clock,
     tables: Arc<Mutex<ThirdPartyTables>>,
+    hints: HintChannel,
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +39,7 @@ struct ThirdPartyElection {
 
 impl ThirdPartyStore {
     fn new(clock: Clock) -> Self {
-        Self { clock, tables: Arc::default() }
+        Self { clock, tables: Arc::default(), hints: HintChannel::default() }
     }
 
     /// One atomic step: loads the record, lets the rules decide, and saves it together with what they wrote down.
@@ -50,7 +52,14 @@ impl ThirdPartyStore {
         }
         let mut effects = Effects::default();
         let reply = decide(record, &self.moment(), &mut effects);
+        let is_news = !effects.transitions.is_empty() || !effects.wake.is_empty();
         history.extend(effects.transitions);
+        drop(tables);
+        if is_news {
+            for interest in [Interest::Own, Interest::All] {
+                self.hints.tell(interest, Hint::at(key.clone()));
+            }
+        }
         reply
     }
 
@@ -80,7 +89,7 @@ impl ThirdPartyTables {
 #[async_trait]
 impl Store for ThirdPartyStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new("third party", "Elections within one process, for as long as it lives.")
+        Capabilities::new("third party", "Elections within one process, for as long as it lives.").with_pushes(true)
     }
 
     async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
@@ -165,8 +174,8 @@ impl Store for ThirdPartyStore {
         Ok(lower.map(|election| election.record.terms_above = Some(above)).count() as u64)
     }
 
-    fn watch(&self, _interest: Interest) -> BoxStream<'static, Hint> {
-        Box::pin(stream::pending())
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.hints.watch(interest).into_stream(())
     }
 
     async fn examine(&self) -> Vec<Finding> {

@@ -103,8 +103,8 @@ pub struct Leader {
     /// The term it leads under. A participant that draws no terms is shown with a term below all that will be granted
     /// after it.
     pub term: Term,
-    /// The time of that grant, in milliseconds since the Unix epoch on the store's wall clock. For people only;
-    /// `None` if the store does not know.
+    /// When it was granted that term, as the store keeps it: in milliseconds since the Unix epoch on the store's wall clock.
+    /// `None` if the store does not know. [`since`](Self::since) is the time for people.
     pub since_unix_ms: Option<u64>,
     /// The metadata it has published.
     pub metadata: Metadata,

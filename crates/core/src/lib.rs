@@ -21,6 +21,7 @@
 // Every transition is written out: a state or an input that is added later must be thought of everywhere.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod backoff;
 pub mod duration;
 mod election;
 mod id;
@@ -29,11 +30,11 @@ mod lease;
 pub mod messages;
 mod reason;
 mod request;
-mod retry;
 pub mod store_rules;
 mod time;
 mod wall_time;
 
+pub use backoff::Backoff;
 pub use election::candidate::{Candidate, Priority, PriorityError};
 pub use election::elector::{Elector, ElectorPhase, Unreleased};
 pub use election::input::{CampaignReply, Draw, Handover, Held, Input, RenewReply, Reply, WriteOutcome};
@@ -48,5 +49,4 @@ pub use id::{
 pub use lease::{Leader, Metadata, Nonce, Term};
 pub use reason::{MAX_REASON_CHARS, storable};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
-pub use retry::{RETRY_FIRST, retry_after};
 pub use time::Instant;

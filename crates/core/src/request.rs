@@ -104,14 +104,16 @@ pub struct StandBy {
     pub candidate: CandidateId,
     /// Its priority.
     pub priority: Priority,
-    /// Since when: milliseconds since the Unix epoch on the store's wall clock. For people only.
+    /// Since when, as the store keeps it: milliseconds since the Unix epoch on the store's wall clock.
+    /// [`since`](Self::since) is the time for people.
     pub since_unix_ms: u64,
 }
 
 /// One line of an election's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition {
-    /// When: milliseconds since the Unix epoch on the store's wall clock. For people only.
+    /// When, as the store keeps it: milliseconds since the Unix epoch on the store's wall clock. [`at`](Self::at) is the time
+    /// for people.
     pub at_unix_ms: u64,
     /// Under which term.
     pub term: Term,

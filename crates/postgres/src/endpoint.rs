@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tenure_store::StoreErrorKind;
+use tenure_store::{Backoff, StoreErrorKind};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::address::server::ServerAddress;
@@ -29,8 +29,7 @@ const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(1);
 /// How often the servers that are not used are asked whether one of them has been promoted: soon after a connection was
 /// made, since that is when servers fail over, and then rarely.
-const FIRST_ROUND: Duration = Duration::from_secs(1);
-const ROUNDS: Duration = Duration::from_secs(15);
+const ROUNDS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(15));
 
 impl Endpoint {
     pub(super) fn new(mut servers: Vec<ServerAddress>, place: String) -> Self {
@@ -178,14 +177,12 @@ impl Endpoint {
 
 async fn rounds(endpoint: Endpoint) {
     let _patrol = endpoint.known.probing();
-    let mut pause = FIRST_ROUND;
-    loop {
+    for round in 1_u32.. {
         let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
         // Waits because nobody tells of a promotion.
-        tokio::time::sleep(pause.mul_f64(0.8 + 0.4 * spread)).await;
+        tokio::time::sleep(ROUNDS.ceiling(round).mul_f64(0.8 + 0.4 * spread)).await;
         let Some(used) = endpoint.known.used() else { return };
         endpoint.go_round(&used).await;
-        pause = (pause * 2).min(ROUNDS);
     }
 }
 

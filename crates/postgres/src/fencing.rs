@@ -46,8 +46,8 @@ impl PostgresFence {
 
     /// Guards work under this term of this election, in the namespace `default` and the schema `tenure`.
     ///
-    /// `Leadership::postgres_fence` fills in election, namespace and term; this is for a process that was only told them, and
-    /// makes the term with [`Term::new`].
+    /// `Leadership::postgres_fence` fills in election, namespace, schema and term; this is for a process that was only told
+    /// them, and makes the term with [`Term::new`].
     #[must_use]
     pub fn new(election: impl Into<String>, term: Term) -> Self {
         Self {

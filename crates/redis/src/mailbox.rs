@@ -93,7 +93,7 @@ impl RedisInner {
             match counted {
                 Ok((0, 0)) => {}
                 Ok((waiting, dead_letters)) => {
-                    counts.push(Ok(MessageCount { election: key.name, waiting, dead_letters }));
+                    counts.push(Ok(MessageCount::new(key.name, waiting, dead_letters)));
                 }
                 Err(error) if error.damaged_record().is_some() => counts.push(Err(error)),
                 Err(error) => return Err(error),

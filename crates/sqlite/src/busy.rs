@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenure_store::Backoff;
+
 /// The total wait for one lock: longer than any of our transactions takes, shorter than any sensible attempt.
 const PATIENCE: Duration = Duration::from_secs(1);
-const SHORTEST_WAIT: Duration = Duration::from_micros(50);
-const LONGEST_WAIT: Duration = Duration::from_millis(2);
+const WAIT: Backoff = Backoff::new(Duration::from_micros(50), Duration::from_millis(2));
 
 /// Waits for short times of random length: SQLite's own handler backs off to 100 ms, and so one process can keep
 /// another out for seconds; and two that wait equally long collide again and again.
@@ -40,16 +41,15 @@ impl BusyWait {
         if self.since.elapsed() >= PATIENCE {
             return false;
         }
-        let wait = (SHORTEST_WAIT * 2u32.saturating_pow(failed.min(6))).min(LONGEST_WAIT);
-        thread::sleep(wait / 2 + wait.mul_f64(self.fraction() / 2.0));
+        thread::sleep(WAIT.delay(failed.saturating_add(1), self.spread()));
         true
     }
 
-    /// A number from 0 to 1, by xorshift: it spreads waits and guards nothing.
-    fn fraction(&mut self) -> f64 {
+    /// Any number, by xorshift: it spreads waits and guards nothing.
+    fn spread(&mut self) -> u32 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        f64::from(u16::try_from(self.random >> 48).unwrap_or(u16::MAX)) / f64::from(u16::MAX)
+        u32::try_from(self.random >> 32).unwrap_or(u32::MAX)
     }
 }

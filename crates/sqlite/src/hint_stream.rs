@@ -4,11 +4,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use tenure_store::{Hint, Interest};
+use tenure_store::{Hint, HintWatcher, Interest};
 use tokio::io::unix::AsyncFd;
-use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::wake_listener::{WakeHint, WakeListener};
+use super::wake_listener::WakeListener;
 
 /// Streams hints to one watcher. `while_watching` is dropped with the stream.
 pub(super) fn hints<T: Send + 'static>(
@@ -17,20 +16,18 @@ pub(super) fn hints<T: Send + 'static>(
     while_watching: T,
 ) -> BoxStream<'static, Hint> {
     let listener = HintStream {
-        hints: wake_listener.subscribe(interest),
+        hints: wake_listener.hints(interest),
         wake_listener: Arc::clone(wake_listener),
         descriptor: Descriptor::New,
-        interest,
         _while_watching: while_watching,
     };
-    unfold(listener, |mut listener| async { Some((listener.next().await, listener)) }).boxed()
+    unfold(listener, |mut listener| async { listener.next().await.map(|hint| (hint, listener)) }).boxed()
 }
 
 struct HintStream<T> {
-    hints: broadcast::Receiver<WakeHint>,
+    hints: HintWatcher,
     wake_listener: Arc<WakeListener>,
     descriptor: Descriptor,
-    interest: Interest,
     _while_watching: T,
 }
 
@@ -43,17 +40,11 @@ pub(super) enum Descriptor {
 }
 
 impl<T> HintStream<T> {
-    async fn next(&mut self) -> Hint {
+    async fn next(&mut self) -> Option<Hint> {
         loop {
             tokio::select! {
                 biased;
-                received = self.hints.recv() => match received {
-                    // Whoever watches everything hears of its own candidates, too.
-                    Ok(WakeHint { interest: Interest::All, .. }) if self.interest != Interest::All => {}
-                    Ok(WakeHint { hint, .. }) => return hint,
-                    Err(RecvError::Lagged(_)) => return Hint::anywhere(),
-                    Err(RecvError::Closed) => std::future::pending().await,
-                },
+                hint = self.hints.next() => return hint,
                 () = self.descriptor.take(&self.wake_listener) => {}
             }
         }

@@ -219,7 +219,7 @@ pub(super) fn counts(
         let count =
             |column: &str| to_u64(row.get(column)?).map_err(|fault| fault.in_record_of(&key, "the table mailbox"));
         let counted = count("waiting").and_then(|waiting| Ok((waiting, count("dead_letters")?)));
-        counts.push(counted.map(|(waiting, dead_letters)| MessageCount { election, waiting, dead_letters }));
+        counts.push(counted.map(|(waiting, dead_letters)| MessageCount::new(election, waiting, dead_letters)));
     }
     Ok(counts)
 }

@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use tenure_store::{ElectionKey, Hint, Instant, Interest, Nonce};
-use tokio::sync::broadcast;
+use tenure_store::{ElectionKey, Hint, HintChannel, HintWatcher, Instant, Interest, Nonce};
 
 use super::config::Location;
 use super::file_watch::FileWatch;
@@ -26,17 +25,9 @@ use tenure_store::record::ProcessWatch;
 #[derive(Debug)]
 pub(super) struct WakeListener {
     epoll: OwnedFd,
-    hints: broadcast::Sender<WakeHint>,
-    /// Separate from the others, so that many messages make no other watcher lag.
-    message_hints: broadcast::Sender<WakeHint>,
+    hints: HintChannel,
     subscriptions: Arc<Subscriptions>,
     sources: Mutex<WakeSources>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct WakeHint {
-    pub(super) interest: Interest,
-    pub(super) hint: Hint,
 }
 
 #[derive(Debug, Default)]
@@ -46,8 +37,6 @@ struct WakeSources {
     watched_peers: WatchedPeers,
 }
 
-/// The number of hints a watcher may lag behind before it is told to look at everything.
-const HINTS_KEPT: usize = 256;
 /// The capacity of a pipe: a single read never ends within a line.
 const WAKE_PIPE_BYTES: usize = 65_536;
 /// A pipe that holds more than this may have had no room for a line that was to be written into it: lines do not cross
@@ -64,8 +53,7 @@ const FILES: u64 = u64::MAX;
 impl WakeListener {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
-        Ok(Self { epoll, hints, message_hints, subscriptions: Arc::default(), sources: Mutex::default() })
+        Ok(Self { epoll, hints: HintChannel::default(), subscriptions: Arc::default(), sources: Mutex::default() })
     }
 
     /// A descriptor that is readable when [`WakeListener::take`] has something to do.
@@ -78,16 +66,19 @@ impl WakeListener {
         &self.subscriptions
     }
 
-    pub(super) fn subscribe(&self, interest: Interest) -> broadcast::Receiver<WakeHint> {
-        self.channel(interest).subscribe()
+    pub(super) fn hints(&self, interest: Interest) -> HintWatcher {
+        self.hints.watch(interest)
     }
 
     /// Notifies every watcher in this process.
     pub(super) fn tell(&self, message: WakeMessage, key: Option<ElectionKey>) {
         let Some(interest) = message.interest() else { return self.subscriptions.call() };
         let hint = Hint { key, after: message.delay() };
-        // Nobody may be listening, and that is fine: a hint is only a hint.
-        let _ = self.channel(interest).send(WakeHint { interest, hint });
+        if interest == Interest::Own {
+            // Whoever watches everything hears of its own candidates, too.
+            self.hints.tell(Interest::All, hint.clone());
+        }
+        self.hints.tell(interest, hint);
     }
 
     /// The details of an event are lost: all watchers look at everything.
@@ -181,13 +172,6 @@ impl WakeListener {
                 Some((message, key)) => self.tell(message, Some(key)),
                 None => self.tell_all(),
             }
-        }
-    }
-
-    fn channel(&self, interest: Interest) -> &broadcast::Sender<WakeHint> {
-        match interest {
-            Interest::Own | Interest::All => &self.hints,
-            Interest::Messages => &self.message_hints,
         }
     }
 

@@ -12,8 +12,8 @@
 //! | deciding elections in your own process | [`record::Record`], the rules that every store is held to |
 //! | the same for messages and jobs | [`mailbox::MailboxRecord`], [`ledger::Ledger`] |
 //! | writing down outcomes and orders | [`ledger::RunOutcome::to_words`], [`ledger::JobOrder::as_str`] |
-//! | broadcasts | [`subscribers`], the fan-out to those who listen |
-//! | time and errors | [`Clock`], [`StoreError`] |
+//! | hints and broadcasts | [`HintChannel`] and [`subscribers`], the fan-out to those who watch and listen |
+//! | time and errors | [`Clock`], [`Backoff`], [`StoreError`] |
 //!
 //! Requests, and the answers that leaders act on, are exhaustive enums: a new one changes the contract, and code that does not
 //! know it must not compile. What people read is `#[non_exhaustive]`: findings, histories, outcomes of runs, kinds of errors.
@@ -35,6 +35,7 @@ pub mod clock;
 pub mod contain;
 mod error;
 mod hint;
+mod hint_channel;
 pub mod ledger;
 pub mod mailbox;
 pub mod memory;
@@ -54,6 +55,11 @@ use std::time::Duration;
 pub use async_trait::async_trait;
 pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::store_rules::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
+pub use tenure_core::{
+    Backoff, MAX_CHANNEL_BYTES, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant,
+    JobName, Leader, LossReason, Metadata, MAX_NAME_BYTES, NameError, NameFault, Namespace, Nonce, Priority,
+    PriorityError, RenewReply, Sender, Term, WriteOutcome,
+};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use tenure_core::{
     CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
@@ -64,6 +70,7 @@ pub use tenure_core::{
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
 pub use self::hint::{Hint, Interest};
+pub use self::hint_channel::{HintChannel, HintWatcher};
 pub use self::ledger::JobLedger;
 pub use self::mailbox::{
     Ack, AckReply, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey,
@@ -163,6 +170,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// A descriptor to be held open by the process that does the leader's work. A store that can see processes die
     /// does not grant the lease again before every holder of its life line is gone.
     fn life_line(&self) -> Option<OwnedFd> {
+        None
+    }
+
+    /// The schema of the SQL database that holds the elections; `None` if the store has no such thing. Fences for
+    /// transactions in that database call its functions. A store around another one passes on what that returns.
+    fn schema(&self) -> Option<&str> {
         None
     }
 

@@ -80,7 +80,7 @@ impl Client {
         Self::builder().open(url)
     }
 
-    /// Opens the store behind a URL without contacting it.
+    /// Opens the store behind a URL without contacting a server. A SQLite file is opened at once, and created if it is missing.
     ///
     /// A server may be unreachable, and its errors end no candidacy:
     /// [`ElectionError::Store`](crate::ElectionError::Store) and

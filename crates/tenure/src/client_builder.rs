@@ -96,7 +96,7 @@ impl<C: From<Client>> ClientBuilder<C> {
         Ok(client.into())
     }
 
-    /// Opens the store behind a URL without contacting it, as [`Client::open_lazy`] does.
+    /// Opens the store behind a URL without contacting a server, as [`Client::open_lazy`] does: a SQLite file is opened at once.
     ///
     /// # Errors
     /// As [`Client::open_lazy`], and when a name that the builder was given cannot be used.

@@ -16,6 +16,7 @@ use crate::with_causes;
 
 /// An event in the life of a candidacy.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Event {
     /// Time of the event on the candidate's own clock.
     pub at: Instant,
@@ -23,6 +24,14 @@ pub struct Event {
     pub time: SystemTime,
     /// The kind of event, and its details.
     pub kind: EventKind,
+}
+
+impl Event {
+    /// An event as a candidacy would report it, for tests of code that handles events.
+    #[must_use]
+    pub fn new(at: Instant, time: SystemTime, kind: EventKind) -> Self {
+        Self { at, time, kind }
+    }
 }
 
 impl fmt::Display for Event {

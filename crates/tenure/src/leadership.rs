@@ -36,16 +36,21 @@ impl Leadership {
 
     /// Returns a fence for a transaction in the election's PostgreSQL database, which fails unless this term is still the newest.
     ///
-    /// Election, namespace and term are filled in. Elections in another schema than `tenure` need
-    /// [`in_schema`](crate::fencing::PostgresFence::in_schema).
+    /// Election, namespace and term are filled in, and the schema that the store was opened with.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn postgres_fence(&self) -> crate::fencing::PostgresFence {
         let key = &self.shared.key;
-        crate::fencing::PostgresFence::new(key.name.as_str(), self.term()).in_namespace(key.namespace.as_str())
+        let fence =
+            crate::fencing::PostgresFence::new(key.name.as_str(), self.term()).in_namespace(key.namespace.as_str());
+        // A store cannot have opened a schema of an impossible name.
+        let in_schema = self.shared.schema.as_deref().and_then(|schema| fence.clone().in_schema(schema).ok());
+        in_schema.unwrap_or(fence)
     }
 
     /// Returns a fence around a key in Redis with this term; writes through it fail once a higher term has been there.
+    ///
+    /// The key is one of the application's own, in whichever Redis; the names of the election's keys do not matter to it.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn redis_fence(&self, key: impl Into<String>) -> crate::fencing::RedisFence {

@@ -1,6 +1,4 @@
-//! Delays between retries.
-
-pub(crate) use tenure_core::retry_after;
+//! Chance for the delays between retries.
 
 /// Chance, to spread retries. Without randomness they come together, which costs a little time and nothing else.
 pub(crate) fn spread() -> u32 {

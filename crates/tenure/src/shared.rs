@@ -27,6 +27,9 @@ pub(crate) struct Shared {
     pub(crate) id: CandidacyId,
     pub(crate) key: ElectionKey,
     pub(crate) candidate: CandidateId,
+    /// Where fences are, if the store has a schema.
+    #[cfg(feature = "postgres")]
+    pub(crate) schema: Option<Arc<str>>,
     /// How metrics call it.
     pub(crate) class: Class,
     pub(crate) clock: Clock,
@@ -62,6 +65,8 @@ impl Shared {
             id,
             key,
             candidate,
+            #[cfg(feature = "postgres")]
+            schema: None,
             class,
             clock,
             commands,
@@ -75,6 +80,12 @@ impl Shared {
             max_attempts,
             broadcast_queues: OnceLock::new(),
         }
+    }
+
+    /// Its elections are in this schema.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn in_schema(self, schema: Option<&str>) -> Self {
+        Self { schema: schema.map(Arc::from), ..self }
     }
 
     /// The clock decides, on every call; a forked child never leads.

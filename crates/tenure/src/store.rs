@@ -1,7 +1,16 @@
 //! The stores that hold elections, and the contract that they keep.
 //!
 //! To support a new backend, implement [`Store`] and run the conformance suite (feature `conformance`) on it; every feature of
-//! this crate then works on it.
+//! this crate then works on it. All that takes is here, so a store depends on no other crate of ours:
+//!
+//! | for | there is |
+//! |---|---|
+//! | the methods of the traits | [`async_trait`](macro@async_trait), [`stream`] and [`BoxStream`] |
+//! | requests, answers and ids | the root of this module, [`mailbox`], [`ledger`] and [`pubsub`] |
+//! | deciding elections in your own process | [`record::Record`], the rules that every store is held to |
+//! | the same for messages and jobs | [`mailbox::MailboxRecord`], [`ledger::Ledger`] |
+//! | hints and broadcasts | [`HintChannel`] and [`subscribers`], the fan-out to those who watch and listen |
+//! | time and errors | [`Clock`], [`Backoff`], [`StoreError`] |
 //!
 //! [`open`] opens the store of an address.
 
@@ -18,11 +27,14 @@ pub use tenure_redis as redis;
 pub use tenure_sqlite as sqlite;
 #[doc(inline)]
 pub use tenure_store::{
-    Ack, AckReply, Broadcast, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting, Hint,
-    Interest, JobLedger, Lease, Mailbox, MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState,
-    NewMessage, Observation, OrderingKey, PubSub, PubSubEvent, PubSubPromises, RESERVATION, Receive, Received, Renew,
-    Replies, Resign, Severity, StandBy, Store, StoreError, StoreErrorKind, StoreUrl, Transition, Use,
-    WOKEN_BY_RESIGNATION, async_trait, check_raise, ledger, mailbox, pubsub, random_message_id,
+    Ack, AckReply, Backoff, BoxStream, Broadcast, MAX_CHANNEL_BYTES, Campaign, CampaignReply, CandidateId,
+    Capabilities, Change, ChannelName, Clock, ElectionKey, ElectionName, Feature, Finding, Forgetting, Handover, Held,
+    Hint, HintChannel, HintWatcher, Instant, Interest, JobLedger, JobName, Leader, Lease, LossReason, Mailbox,
+    MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState, Metadata, MAX_NAME_BYTES, NameError,
+    NameFault, Namespace, NewMessage, Nonce, Observation, OrderingKey, Priority, PriorityError, PubSub, PubSubEvent,
+    PubSubPromises, RESERVATION, Receive, Received, Renew, RenewReply, Replies, Resign, Sender, Severity, StandBy,
+    Store, StoreError, StoreErrorKind, StoreUrl, Term, Transition, Use, WOKEN_BY_RESIGNATION, WriteOutcome,
+    async_trait, check_raise, ledger, mailbox, pubsub, random_message_id, record, stream, subscribers,
 };
 
 #[cfg(feature = "postgres")]

@@ -101,7 +101,7 @@ impl Beginning {
         let message = format!("no answer from the store within {}", show(SILENCE));
         let error = ElectionError::Store(StoreError::unknown(StoreErrorKind::TimedOut, message));
         let clock = Clock::boottime();
-        Some(Event { at: clock.now(), time: SystemTime::now(), kind: EventKind::Error { error } })
+        Some(Event::new(clock.now(), SystemTime::now(), EventKind::Error { error }))
     }
 
     fn failed(&mut self, at: Instant, why: &ElectionError) -> NotedStart {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn event(kind: EventKind) -> Event {
-        Event { at: Instant::ZERO, time: SystemTime::UNIX_EPOCH, kind }
+        Event::new(Instant::ZERO, SystemTime::UNIX_EPOCH, kind)
     }
 
     fn failure() -> Event {

@@ -60,7 +60,7 @@ fn timing_checks(args: &DoctorArgs, sees_death: bool) -> Vec<DoctorLine> {
 }
 
 fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<DoctorLine> {
-    let Prediction { max_failover, outage_survived, requests_per_minute } = timing.predict(candidates);
+    let Prediction { max_failover, outage_survived, requests_per_minute, .. } = timing.predict(candidates);
     let good = |name, detail| check(name, Severity::Good, detail);
     let failover = if sees_death {
         let within = show(max_failover);

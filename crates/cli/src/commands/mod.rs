@@ -1,6 +1,5 @@
 //! One file per command.
 
-mod backoff;
 mod beginning;
 mod broadcast;
 mod completions;
@@ -18,6 +17,7 @@ mod lock;
 mod messages;
 mod migrate;
 mod resign;
+mod restart_delay;
 mod run;
 mod send;
 mod status;

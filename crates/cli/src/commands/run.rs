@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
 
-use super::backoff::Backoff;
 use super::beginning::{Beginning, WhatNow};
 use super::event_printer::EventPrinter;
 use super::guarded::{CommandUpdate, Guarded, Program, Stdin, env_for, reach, until};
 use super::lock::LockPurpose;
+use super::restart_delay::RestartDelay;
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{CommandError, Exit};
 use crate::metrics;
@@ -90,7 +90,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
         leading: None,
         missed: false,
         began_at: Clock::boottime().now(),
-        backoff: Backoff::default(),
+        restart_delay: RestartDelay::default(),
         rests_until: None,
         end: None,
         gone_by: None,
@@ -112,7 +112,7 @@ struct RunSession<'a> {
     missed: bool,
     /// When the command, if there is one, began.
     began_at: Instant,
-    backoff: Backoff,
+    restart_delay: RestartDelay,
     /// Until when the command is left alone after its last end, even if this candidate leads.
     rests_until: Option<Instant>,
     /// Set when the end has begun.
@@ -260,7 +260,7 @@ impl RunSession<'_> {
     fn lacks_resources(&mut self) {
         match self.plan.purpose {
             RunPurpose::Lead { restart: Restart::Always | Restart::OnFailure, .. } => {
-                self.rests_until = Some(Clock::boottime().now() + self.backoff.after(Duration::ZERO));
+                self.rests_until = Some(Clock::boottime().now() + self.restart_delay.after(Duration::ZERO));
                 self.candidacy.request_resign();
             }
             RunPurpose::Lead { restart: Restart::No, .. } | RunPurpose::Lock(_) => self.finish(Exit::NoResources),
@@ -315,7 +315,7 @@ impl RunSession<'_> {
         };
         let now = Clock::boottime().now();
         let took = now.saturating_since(self.began_at);
-        let restart_in = again.then(|| self.backoff.after(took));
+        let restart_in = again.then(|| self.restart_delay.after(took));
         if let Some(term) = self.guarded.term() {
             self.printer.exited(term, &CommandEnd { exit, took, restart_in });
         }

@@ -5,17 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::stream::{self, BoxStream, StreamExt};
+use tenure::store::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Broadcast, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, PubSub, Renew, Replies, Resign, Transition, Use, async_trait,
+    Broadcast, Campaign, CampaignReply, CandidateId, Capabilities, Clock, ElectionKey, ElectionName, Finding,
+    Forgetting, Handover, Hint, Instant, Interest, JobLedger, LossReason, Mailbox, MemoryStore, Namespace, Nonce,
+    Observation, Priority, PubSub, Renew, RenewReply, Replies, Resign, Store, StoreError, StoreErrorKind, Term,
+    Transition, Use, async_trait,
 };
 use tenure::testing::VirtualClock;
-use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
-use tenure_core::{
-    CampaignReply, CandidateId, ElectionName, Handover, Instant, LossReason, Namespace, Nonce, Priority, RenewReply,
-    Term,
-};
 
 use crate::flaw::Flaw;
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use tenure::store::mailbox::AckOutcome;
 use tenure::store::{
-    Ack, AckReply, Campaign, ElectionKey, Mailbox, MailboxPromises, Message, MessageCount, NewMessage, OrderingKey,
-    Receive, Received, Renew, Replies, Resign, StoreErrorKind, async_trait,
+    Ack, AckReply, Campaign, CandidateId, ChannelName, ElectionKey, ElectionName, LossReason, Mailbox, MailboxPromises,
+    Message, MessageCount, MessageId, MessageState, Metadata, Namespace, NewMessage, Nonce, OrderingKey, Priority,
+    Receive, Received, Renew, Replies, Resign, Store, StoreError, StoreErrorKind, async_trait, random_message_id,
 };
-use tenure::{CandidateId, ChannelName, MessageId, MessageState, Metadata, Store, StoreError, random_message_id};
-use tenure_core::{ElectionName, LossReason, Namespace, Nonce, Priority};
 
 use crate::flaw::Flaw;
 use crate::flawed::Flawed;

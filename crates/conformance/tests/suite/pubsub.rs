@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::stream::{self, BoxStream, StreamExt};
+use tenure::store::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
     Broadcast, ElectionKey, PubSub, PubSubEvent, PubSubPromises, Replies, StoreErrorKind, async_trait,
 };

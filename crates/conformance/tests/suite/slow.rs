@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_conformance::{ALL, Fixture, prove};
-use tenure_store::RESERVATION;
-use tenure_store::testing::{Fault, FaultyStore, Operation};
-use tenure_store::{MemoryStore, Store, async_trait};
+use tenure::conformance::{ALL, Fixture, prove};
+use tenure::store::{MemoryStore, RESERVATION, Store, async_trait};
+use tenure::testing::{Fault, FaultyStore, Operation};
 
 /// A store whose clock is the real one.
 struct RealTime(Arc<FaultyStore>);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::backoff::Backoff;
 use crate::election::candidate::Candidate;
 use crate::election::input::Draw;
 use crate::election::mutant::Mutant;
@@ -123,14 +124,13 @@ impl Context {
         self.draw.nonce
     }
 
-    /// Exponential back-off with jitter: it starts small, because most failures are short.
+    /// How long to wait after so many failures in a row: little at first, because most failures are short.
     pub(crate) fn back_off(&self, failures: u32, longest: Duration) -> Duration {
         if self.has(Mutant::NoBackOff) {
             return Duration::ZERO;
         }
         let first = self.candidate.timing.renew_every() / 16;
-        let ceiling = first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
-        ceiling / 2 + self.draw.part_of(ceiling / 2)
+        Backoff::new(first, longest).delay(failures, self.draw.spread)
     }
 
     /// `duration` give or take the jitter.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::backoff::part_of;
 use crate::election::output::RequestId;
 use crate::id::CandidateId;
 use crate::lease::{Leader, Nonce, Term};
@@ -149,6 +150,6 @@ pub struct Draw {
 impl Draw {
     /// `span` scaled by the drawn fraction.
     pub(crate) fn part_of(self, span: Duration) -> Duration {
-        span.mul_f64(f64::from(self.spread) / f64::from(u32::MAX))
+        part_of(span, self.spread)
     }
 }

@@ -99,6 +99,7 @@ pub enum Verb {
 
 /// The window in which a term may be acted under, on the candidate's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Trust {
     /// Unless renewed before, leadership is lost here and work begins to stop.
     pub stop_at: Instant,
@@ -106,6 +107,15 @@ pub struct Trust {
     pub kill_at: Instant,
     /// From here on another candidate may lead.
     pub until: Instant,
+}
+
+impl Trust {
+    /// Trust until then, without any time for work to stop: for tests of code that is handed one. An elector derives its
+    /// own from its [`Timing`](crate::Timing).
+    #[must_use]
+    pub const fn ending_at(until: Instant) -> Self {
+        Self { stop_at: until, kill_at: until, until }
+    }
 }
 
 /// The reason why leadership ended.

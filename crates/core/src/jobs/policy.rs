@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::request::Act;
 use super::tick::Tick;
+use crate::backoff::Backoff;
 use crate::id::JobName;
 
 /// What to do with ticks that did not fire: there was no leader, the store was unavailable, or the leader that had
@@ -140,9 +141,8 @@ impl JobPolicy {
     /// It doubles each time, up to [`MAX_RETRY_AFTER`] or the job's own delay if that is longer.
     #[must_use]
     pub fn next_retry(&self, retried: u32) -> Option<Duration> {
-        let longest = MAX_RETRY_AFTER.max(self.retry_after);
-        let doubled = 2_u32.checked_pow(retried).and_then(|times| self.retry_after.checked_mul(times));
-        (retried < self.retries).then(|| doubled.map_or(longest, |wait| wait.min(longest)))
+        let backoff = Backoff::new(self.retry_after, MAX_RETRY_AFTER.max(self.retry_after));
+        (retried < self.retries).then(|| backoff.ceiling(retried.saturating_add(1)))
     }
 
     /// Whether a tick that cannot begin beside a run waits for its end, instead of being passed over.

@@ -205,8 +205,8 @@ pub struct JobReport {
     /// The number of ticks passed over because a run was going, because a later one replaced them while they waited for its
     /// end, or because the job was disabled.
     pub skipped: u64,
-    /// The start of the present [pause](JobOrder::Pause), in milliseconds since the Unix epoch on the store's wall
-    /// clock.
+    /// The start of the present [pause](JobOrder::Pause), as the store keeps it: in milliseconds since the Unix epoch on the
+    /// store's wall clock. [`paused_at`](Self::paused_at) is the time for people.
     pub paused_at_unix_ms: Option<u64>,
     /// The time of a request for a [run now](JobOrder::RunNow) that has not started yet.
     pub requested: Option<Tick>,
@@ -223,7 +223,8 @@ pub struct RunReport {
     pub term: Term,
     /// The candidate that ran it.
     pub candidate: CandidateId,
-    /// The time of the claim, in milliseconds since the Unix epoch on the store's wall clock.
+    /// The time of the claim, as the store keeps it: in milliseconds since the Unix epoch on the store's wall clock.
+    /// [`began_at`](Self::began_at) is the time for people.
     pub began_at_unix_ms: u64,
     /// The end of the run; `None` while it runs, or if its leader went away before it ended.
     pub end: Option<RunEnd>,
@@ -232,7 +233,8 @@ pub struct RunReport {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunEnd {
-    /// The time of the report, in milliseconds since the Unix epoch on the store's wall clock.
+    /// The time of the report, as the store keeps it: in milliseconds since the Unix epoch on the store's wall clock.
+    /// [`at`](Self::at) is the time for people.
     pub at_unix_ms: u64,
     /// The duration of the run, on the clock of the process that ran it.
     pub took: Duration,

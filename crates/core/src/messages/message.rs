@@ -85,7 +85,8 @@ pub struct Message {
     pub sender: Sender,
     /// The payload: JSON text, byte for byte as it was sent.
     pub payload: Arc<str>,
-    /// The time at which the store accepted it, in milliseconds since the Unix epoch on the store's wall clock. For people only.
+    /// When it was accepted, as the store keeps it: milliseconds since the Unix epoch on the store's wall clock.
+    /// [`sent_at`](Self::sent_at) is the time for people.
     pub sent_at_unix_ms: u64,
     /// The number of failed attempts to handle it.
     pub attempts: u32,
@@ -103,6 +104,7 @@ impl Message {
 
 /// The number of messages of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageCount {
     /// The election.
     pub election: ElectionName,
@@ -110,6 +112,14 @@ pub struct MessageCount {
     pub waiting: u64,
     /// The number of dead letters.
     pub dead_letters: u64,
+}
+
+impl MessageCount {
+    /// What a store has counted.
+    #[must_use]
+    pub fn new(election: ElectionName, waiting: u64, dead_letters: u64) -> Self {
+        Self { election, waiting, dead_letters }
+    }
 }
 
 /// Messages that keep their order among each other: those of one sender on one channel.

@@ -190,7 +190,7 @@ impl LeaseInner {
         let answer = |(election, count): (ElectionName, Result<(u64, u64), PostgresStoreError>)| {
             let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
             let (waiting, dead_letters) = count.map_err(|fault| self.tell(fault.in_record_of(&key, "mailbox")))?;
-            Ok(MessageCount { election, waiting, dead_letters })
+            Ok(MessageCount::new(election, waiting, dead_letters))
         };
         Ok(rows.iter().filter_map(named).map(answer).collect())
     }

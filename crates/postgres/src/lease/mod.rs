@@ -116,6 +116,10 @@ impl Store for PostgresStore {
         self.inner.watch(interest)
     }
 
+    fn schema(&self) -> Option<&str> {
+        Some(self.inner.schema_name())
+    }
+
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         Some(self)
     }

@@ -127,6 +127,22 @@ async fn elections_namespaces_and_schemas_are_told_apart_and_other_errors_are_no
     assert!(!error.is_stale() && tenure::with_causes(&error).contains("does not exist"), "{error:?}");
 }
 
+/// A store whose elections are in a schema of their own, as an address can say.
+#[tokio::test]
+async fn a_leadership_is_fenced_in_the_schema_of_its_store() {
+    let shop = PayoutDatabase::new().await;
+    let url = format!("{}?schema=it%27s%20%22mine%22", shop.database.url());
+    Migration::new(&PostgresConfig::from_url(&url.parse().unwrap()).unwrap()).run().await.unwrap();
+    let candidacy = tenure::Client::open(&url).unwrap().election("payouts").unwrap().candidate().start().unwrap();
+    let fence = candidacy.elected().await.unwrap().postgres_fence();
+    assert_eq!(fence.sql(), "SELECT \"it's \"\"mine\"\"\".fence($1, $2, $3)");
+    let mut client = client(&shop.database.url()).await;
+    let transaction = client.transaction().await.unwrap();
+    fence.check(&transaction).await.unwrap();
+    drop(transaction);
+    candidacy.stop().await;
+}
+
 #[tokio::test]
 async fn while_a_fenced_transaction_is_open_nobody_else_is_elected_and_the_leader_renews() {
     let shop = PayoutDatabase::new().await;

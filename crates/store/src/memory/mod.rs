@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, StreamExt, unfold};
+use futures_util::stream::BoxStream;
 use tenure_core::store_rules::ledger::Ledger;
 use tenure_core::store_rules::mailbox::MailboxRecord;
 use tenure_core::store_rules::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term, WriteOutcome};
-use tokio::sync::broadcast;
 
 use crate::clock::Clock;
 use crate::subscribers::Subscribers;
 use crate::{
-    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, MessageCount,
-    Observation, PubSub, Renew, Replies, Resign, Store, StoreError, Transition, Use, async_trait, check_raise,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, HintChannel, Interest, JobLedger, Mailbox,
+    MessageCount, Observation, PubSub, Renew, Replies, Resign, Store, StoreError, Transition, Use, async_trait,
+    check_raise,
 };
 
 /// A store in memory. Clones share their elections, so several candidates of one process can compete.
@@ -41,8 +41,7 @@ pub struct MemoryStore {
     elections: Arc<Mutex<BTreeMap<ElectionKey, StoredElection>>>,
     /// The highest forgotten term, by namespace. Locked while `elections` is locked, never the other way round.
     forgotten: Arc<Mutex<BTreeMap<Namespace, Term>>>,
-    hints: broadcast::Sender<Hint>,
-    message_hints: broadcast::Sender<Hint>,
+    hints: HintChannel,
     subscribers: Arc<Subscribers>,
 }
 
@@ -56,7 +55,6 @@ struct StoredElection {
 }
 
 const MAX_HISTORY: usize = 1_000;
-const HINTS_KEPT: usize = 256;
 
 impl MemoryStore {
     /// An empty store.
@@ -68,13 +66,11 @@ impl MemoryStore {
     /// An empty store whose leases use this clock.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
-        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
         Self {
             clock,
             elections: Arc::default(),
             forgotten: Arc::default(),
-            hints,
-            message_hints,
+            hints: HintChannel::default(),
             subscribers: Arc::default(),
         }
     }
@@ -92,8 +88,9 @@ impl MemoryStore {
         }
         drop(elections);
         if news {
-            // Nobody may be listening, and that is fine: a hint is only a hint.
-            let _ = self.hints.send(Hint::at(key.clone()));
+            for interest in [Interest::Own, Interest::All] {
+                self.hints.tell(interest, Hint::at(key.clone()));
+            }
         }
         reply
     }
@@ -169,8 +166,7 @@ impl MemoryStore {
     }
 
     fn hint_messages(&self, key: &ElectionKey) {
-        // Nobody may be listening, and that is fine: a hint is only a hint.
-        let _ = self.message_hints.send(Hint::at(key.clone()));
+        self.hints.tell(Interest::Messages, Hint::at(key.clone()));
     }
 
     /// The wall clock of this store.
@@ -284,18 +280,7 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        let hints = match interest {
-            Interest::Own | Interest::All => &self.hints,
-            Interest::Messages => &self.message_hints,
-        };
-        unfold(hints.subscribe(), |mut hints| async {
-            match hints.recv().await {
-                Ok(hint) => Some((hint, hints)),
-                Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint::anywhere(), hints)),
-                Err(broadcast::error::RecvError::Closed) => None,
-            }
-        })
-        .boxed()
+        self.hints.watch(interest).into_stream(())
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, StreamExt, unfold};
-use tokio::sync::{broadcast, watch};
+use futures_util::stream::{BoxStream, StreamExt};
+use tenure_core::Backoff;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::subscribers::Subscribers;
-use crate::{ElectionKey, Hint, Interest, PubSubEvent};
+use crate::{ElectionKey, Hint, HintChannel, Interest, PubSubEvent};
 
 /// The other end of a connection for pushes.
 pub trait PushSource: Send + Sync + 'static {
@@ -28,9 +29,7 @@ pub struct PushHub<S: PushSource> {
 /// A source's access to the watchers: their demand, and how to reach them.
 pub struct PushSink {
     wanted: watch::Sender<PushDemand>,
-    hints: broadcast::Sender<(Interest, Hint)>,
-    /// Separate from the others, so that many messages make no other watcher lag.
-    message_hints: broadcast::Sender<(Interest, Hint)>,
+    hints: HintChannel,
     /// The listeners to broadcasts.
     subscribers: Arc<Subscribers>,
     /// Whether the server has confirmed that it will wake this process.
@@ -48,18 +47,15 @@ pub struct PushDemand {
     broadcasts: usize,
 }
 
-const HINTS_KEPT: usize = 256;
-const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
-const MAX_BACK_OFF: Duration = Duration::from_secs(2);
+/// Between a connection that ended and the next one. One that never worked counts as a failure.
+const RECONNECT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
 
 impl<S: PushSource> PushHub<S> {
     /// Starts without watchers, and so without a connection.
     pub fn new(source: S) -> Self {
-        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
         let push_sink = PushSink {
             wanted: watch::Sender::default(),
-            hints,
-            message_hints,
+            hints: HintChannel::default(),
             subscribers: Arc::default(),
             is_heard: AtomicBool::new(false),
             is_deaf: AtomicBool::new(false),
@@ -98,21 +94,10 @@ impl<S: PushSource> PushHub<S> {
 
     /// A stream of hints. Must be called on a runtime.
     pub fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
-        let hints = self.push_sink.hints(interest).subscribe();
+        let hints = self.push_sink.hints.watch(interest);
         self.push_sink.wanted.send_modify(|wanted| *wanted.count(interest) += 1);
         self.listen();
-        let watcher = Watcher { hub: Arc::clone(self), interest };
-        unfold((hints, watcher), |(mut hints, watcher)| async {
-            loop {
-                match hints.recv().await {
-                    Ok((interest, hint)) if interest == watcher.interest => return Some((hint, (hints, watcher))),
-                    Ok(_) => {}
-                    Err(broadcast::error::RecvError::Lagged(_)) => return Some((Hint::anywhere(), (hints, watcher))),
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                }
-            }
-        })
-        .boxed()
+        hints.into_stream(Watcher { hub: Arc::clone(self), interest })
     }
 
     /// Streams the broadcasts to an election. Must be called on a runtime.
@@ -195,14 +180,7 @@ impl PushSink {
 
     /// Forwards a hint. It is fine if no watcher is left.
     pub fn tell(&self, interest: Interest, hint: Hint) {
-        let _ = self.hints(interest).send((interest, hint));
-    }
-
-    fn hints(&self, interest: Interest) -> &broadcast::Sender<(Interest, Hint)> {
-        match interest {
-            Interest::Own | Interest::All => &self.hints,
-            Interest::Messages => &self.message_hints,
-        }
+        self.hints.tell(interest, hint);
     }
 
     /// Records that the server has confirmed that it sends these hints from now on. Earlier ones may have been missed.
@@ -237,14 +215,14 @@ impl PushSink {
 
 async fn listen<S: PushSource>(source: Arc<S>, push_sink: Arc<PushSink>) {
     let mut wanted = push_sink.wanted();
-    let mut back_off = BACK_OFF_FIRST;
+    let mut attempts = 1_u32;
     // Ends with the hub, which holds the other end.
     while wanted.wait_for(|wanted| !wanted.is_nothing()).await.is_ok() {
         let has_heard = source.listen(&push_sink).await;
         push_sink.not_heard();
         push_sink.subscribers.interrupted();
-        back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(MAX_BACK_OFF) };
-        tokio::time::sleep(back_off).await;
+        attempts = if has_heard { 1 } else { attempts.saturating_add(1) };
+        tokio::time::sleep(RECONNECT.ceiling(attempts)).await;
     }
 }
 
@@ -262,27 +240,16 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn however_many_messages_come_no_elector_is_woken() {
-        let hub = Arc::new(PushHub::new(Silence));
-        let (mut own, mut messages) = (hub.watch(Interest::Own), hub.watch(Interest::Messages));
-        for _ in 0..=HINTS_KEPT {
-            hub.push_sink.tell(Interest::Messages, Hint::anywhere());
-        }
-        assert_eq!(messages.next().now_or_never(), Some(Some(Hint::anywhere())));
-        assert_eq!(own.next().now_or_never(), None);
-    }
-
     /// The campaign went out without a channel, and its answer was read after the subscription was confirmed.
     #[test]
     fn who_stood_by_while_the_subscription_was_confirmed_is_told_to_ask_again() {
         let hub = PushHub::new(Silence);
-        let mut hints = hub.push_sink.hints.subscribe();
+        let mut hints = hub.push_sink.hints.watch(Interest::Own);
         assert!(!hub.is_heard());
         hub.push_sink.now_heard(Interest::Own);
-        assert!(hints.try_recv().is_err(), "nobody stood by yet");
+        assert_eq!(hints.next().now_or_never(), None, "nobody stood by yet");
         hub.stood_by_unheard();
-        assert_eq!(hints.try_recv().unwrap(), (Interest::Own, Hint::anywhere()));
-        assert!(hints.try_recv().is_err(), "once is enough");
+        assert_eq!(hints.next().now_or_never(), Some(Some(Hint::anywhere())));
+        assert_eq!(hints.next().now_or_never(), None, "once is enough");
     }
 }

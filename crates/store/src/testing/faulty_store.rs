@@ -223,6 +223,10 @@ impl Store for FaultyStore {
         self.inner.capabilities()
     }
 
+    fn schema(&self) -> Option<&str> {
+        self.inner.schema()
+    }
+
     async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let batch: Arc<[Campaign]> = batch.into();
         self.call(Operation::Campaign, batch.len(), move |inner| {

@@ -244,10 +244,12 @@ impl Drop for Deadline {
 fn give_up(future: &str, passed: Duration, next: Option<Instant>) -> ! {
     match next {
         None => panic!(
-            "{future} waits after {passed:?} of virtual time, and nothing waits for the clock: no deadline can wake it. It              waits for something that the test has to do, such as releasing a reply that is held"
+            "{future} waits after {passed:?} of virtual time, and nothing waits for the clock: no deadline can wake it. \
+             It waits for something that the test has to do, such as releasing a reply that is held"
         ),
         Some(_) => panic!(
-            "{future} still waits after {passed:?} of virtual time, although the clock was moved from deadline to deadline:              it does not wait for time"
+            "{future} still waits after {passed:?} of virtual time, although the clock was moved from deadline to \
+             deadline: it does not wait for time"
         ),
     }
 }

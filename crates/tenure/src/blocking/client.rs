@@ -26,7 +26,8 @@ impl Client {
         Self::builder().open(url)
     }
 
-    /// Opens the store behind a URL without contacting it, as [`open_lazy`](crate::Client::open_lazy) does.
+    /// Opens the store behind a URL without contacting a server, as [`open_lazy`](crate::Client::open_lazy) does: a SQLite file
+    /// is opened at once.
     ///
     /// # Errors
     /// As there.

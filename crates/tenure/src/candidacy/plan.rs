@@ -104,7 +104,7 @@ impl CandidacyPlan {
         }
         let candidate = self.candidate?.unwrap_or_else(default_candidate_id);
         let class = self.client.class_of(&self.name, self.purpose);
-        let shared = Arc::new(Shared::new(
+        let shared = Shared::new(
             self.client.next_id(),
             self.client.key_of(self.name),
             candidate.clone(),
@@ -112,7 +112,10 @@ impl CandidacyPlan {
             self.client.clock().clone(),
             self.client.commands().clone(),
             self.max_attempts,
-        ));
+        );
+        #[cfg(feature = "postgres")]
+        let shared = shared.in_schema(self.client.dyn_store().schema());
+        let shared = Arc::new(shared);
         let listens = !self.handlers.is_empty();
         if listens {
             self.client.check_mailbox()?;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tenure_core::{Input, Timing};
+use tenure_core::{Backoff, Input, Timing};
 
 use super::DriverCommand;
 use crate::contain::contain_async;
 use crate::event::ElectionError;
-use crate::retry::{retry_after, spread};
+use crate::retry::spread;
 use crate::shared::Shared;
 use crate::store::Store;
 
@@ -49,7 +49,7 @@ pub(super) fn spawn(companion: Arc<dyn Companion>, beside: Beside) {
             failures = failures.saturating_add(1);
             shared.report(ElectionError::Panicked { what: companion.task_name(), message });
             shared.send(DriverCommand::Input(shared.id, Input::Resign { term: None, successor: None }));
-            shared.clock.sleep_until(shared.clock.now() + retry_after(failures, spread())).await;
+            shared.clock.sleep_until(shared.clock.now() + Backoff::RETRY.delay(failures, spread())).await;
         }
     });
 }

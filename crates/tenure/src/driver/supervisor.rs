@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use tenure_core::Backoff;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -11,13 +12,13 @@ use super::{Driver, DriverCommand};
 use crate::clock::Clock;
 use crate::contain::contain;
 use crate::disposal;
-use crate::retry::{retry_after, spread};
+use crate::retry::spread;
 use crate::store::Store;
 
 /// A driver that ran for so long has got over what broke it.
 const STEADY_AFTER: Duration = Duration::from_secs(60);
-/// Number of breakdowns in a row after which the wait no longer grows: a candidate that leaves an election waits for it.
-const BREAKDOWNS_COUNTED: u32 = 6;
+/// Between breakdowns in a row. Not for long: a candidate that leaves an election waits for it.
+const RESTART: Backoff = Backoff::RETRY.with_max(Duration::from_millis(3_200));
 
 /// Starts the driver on a thread of its own, and returns when it runs.
 ///
@@ -50,7 +51,7 @@ pub(crate) fn start(store: Arc<dyn Store>, clock: Clock, commands: UnboundedRece
 
 /// Runs the driver to its end. Whenever it panics, all its leaderships end and it is restarted.
 fn run(runtime: &Runtime, mut driver: Driver) {
-    let mut breakdowns = 0;
+    let mut breakdowns = 0_u32;
     let mut broken: Option<String> = None;
     loop {
         let since = Instant::now();
@@ -66,10 +67,10 @@ fn run(runtime: &Runtime, mut driver: Driver) {
         let Err(why) = ran else { break };
         driver.fail_closed();
         log!(error, "the election thread panicked: {why}; all its elections are restarted");
-        breakdowns = if since.elapsed() < STEADY_AFTER { breakdowns + 1 } else { 1 };
+        breakdowns = if since.elapsed() < STEADY_AFTER { breakdowns.saturating_add(1) } else { 1 };
         if breakdowns > 1 {
             // What the store has going on meanwhile goes on.
-            let wait = retry_after((breakdowns - 1).min(BREAKDOWNS_COUNTED), spread());
+            let wait = RESTART.delay(breakdowns - 1, spread());
             let _ = contain(|| runtime.block_on(tokio::time::sleep(wait)));
         }
         broken = Some(why);

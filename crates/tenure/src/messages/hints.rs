@@ -9,7 +9,7 @@ use futures_util::stream::BoxStream;
 
 use crate::contain::contain_async;
 use crate::driver::CandidacyId;
-use crate::retry::{retry_after, spread};
+use crate::retry::spread;
 use crate::shared::Shared;
 use crate::store::{ElectionKey, Hint, Interest, Store};
 
@@ -88,7 +88,7 @@ async fn watch(hints: Arc<MessageHints>, store: Arc<dyn Store>, stream: BoxStrea
     while let Err(panic) = ended {
         log!(error, "the store panicked while it was watched for messages: {panic}");
         failures = failures.saturating_add(1);
-        tokio::time::sleep(retry_after(failures, spread())).await;
+        tokio::time::sleep(Backoff::RETRY.delay(failures, spread())).await;
         // A stream that panicked must not be asked again, and what it had to say is lost.
         let anew = async {
             let stream = store.watch(Interest::Messages);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure_core::{ChannelName, WriteOutcome};
+use tenure_core::{Backoff, ChannelName, WriteOutcome};
 
 use crate::client::Client;
 use crate::election::Election;
 use crate::error::Error;
-use crate::retry::{retry_after, spread};
+use crate::retry::spread;
 use crate::store::{
     Mailbox, Message, MessageId, MessageState, NewMessage, Replies, Store, StoreError, StoreErrorKind,
     random_message_id,
@@ -161,7 +161,7 @@ where
             Err(error) => error,
         };
         failures += 1;
-        let pause = retry_after(failures, spread());
+        let pause = Backoff::RETRY.delay(failures, spread());
         if !may_pass(&error, is_kept) || tokio::time::Instant::now() + pause >= give_up_at {
             return Err(error);
         }

@@ -143,8 +143,7 @@ mod tests {
     }
 
     fn trust() -> Trust {
-        let end = Instant::FAR_FUTURE;
-        Trust { stop_at: end, kill_at: end, until: end }
+        Trust::ending_at(Instant::FAR_FUTURE)
     }
 
     fn elected(number: u64) -> Output {

@@ -5,6 +5,7 @@ mod core_bans;
 mod debug_names;
 mod file_size;
 mod function_length;
+mod joined_lines;
 mod links;
 mod sleeps;
 mod source;
@@ -27,6 +28,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 const RULES: &[fn(&Tree) -> Vec<String>] = &[
     file_size::check,
     function_length::check,
+    joined_lines::check,
     banned_words::check,
     unsafe_code::check,
     workspace_lints::check,

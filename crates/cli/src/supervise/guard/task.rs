@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open};
-use tenure_core::Instant;
+use tenure_core::{Backoff, Instant};
 
 use super::super::cgroup::Cgroup;
 use super::super::message::{CommandExit, CommandSpec, GuardReport, SpawnFailure};
@@ -29,8 +29,9 @@ pub(super) struct Task {
     /// Whether it was stopped before it had ended.
     stopped: bool,
     grace: Duration,
-    /// How soon to look again while only the end of what is left is waited for.
-    look_again: Duration,
+    /// The number of the next look since one of its processes ended: the higher, the later, while only the end of what is
+    /// left is waited for.
+    next_look: u32,
     /// Since when the first process has ended, if it cannot be reaped.
     main_over_since: Option<Instant>,
     /// Since when all who are left are dead, if they cannot be reaped.
@@ -71,7 +72,7 @@ impl Task {
             exit: None,
             stopped: false,
             grace: work.grace,
-            look_again: MIN_LOOK_AGAIN,
+            next_look: 1,
             main_over_since: None,
             dead_since: None,
             killed: false,
@@ -100,7 +101,7 @@ impl Task {
     /// Reaps who has ended and does what is due. Returns what there is to report: at last how the command ended, once
     /// nothing of it is left.
     pub(super) fn tend(&mut self, now: Instant, cgroup: Option<&Cgroup>) -> Vec<GuardReport> {
-        self.look_again = (self.look_again * 2).min(MAX_LOOK_AGAIN);
+        self.next_look = self.next_look.saturating_add(1);
         if self.reap() {
             // Everyone was reaped here, the first process too.
             return self.end().into_iter().collect();
@@ -119,7 +120,7 @@ impl Task {
                     return self.end().into_iter().collect();
                 }
                 if !self.killed {
-                    (self.killed, self.look_again) = (true, MIN_LOOK_AGAIN);
+                    (self.killed, self.next_look) = (true, 1);
                     // A sign of life: `tenure` takes a guard that says nothing now for one that was stopped.
                     return vec![held(self.one_left(), false)];
                 }
@@ -181,7 +182,7 @@ impl Task {
     /// When to look again, whatever else happens.
     pub(super) fn wake_at(&self, now: Instant) -> Instant {
         let due_at = self.schedule.wake_at();
-        let look_again_at = now + self.look_again;
+        let look_again_at = now + LOOK_AGAIN.ceiling(self.next_look);
         if now >= due_at {
             // It is being killed, and whoever was missed must be killed again.
             look_again_at
@@ -198,7 +199,7 @@ impl Task {
         loop {
             match reap() {
                 Ok(Reaped::Child(pid, status)) => {
-                    self.look_again = MIN_LOOK_AGAIN;
+                    self.next_look = 1;
                     if pid == self.main {
                         self.exit = Some(exit_of(status));
                     }
@@ -260,7 +261,6 @@ fn kind_of(error: &io::Error) -> SpawnFailure {
 
 /// Long enough for a tracer that does look after what it traces.
 const HELD_FOR_LONG: Duration = Duration::from_millis(100);
-/// Short enough that the end of a command is reported without a delay that anybody would notice.
-const MIN_LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// Long enough that a process which cannot be killed, or not yet, costs next to nothing.
-const MAX_LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// First so soon that the end of a command is reported without a delay that anybody would notice, at last so rarely that a
+/// process which cannot be killed, or not yet, costs next to nothing.
+const LOOK_AGAIN: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_secs(1));

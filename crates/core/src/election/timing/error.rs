@@ -59,6 +59,7 @@ pub enum TimingError {
      {max_renew_every:.3?}), shorten the grace, or lengthen the ttl",
     next = survives + 1
 )]
+#[non_exhaustive]
 pub struct TooTight {
     /// The lease.
     pub ttl: Duration,

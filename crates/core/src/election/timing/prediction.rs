@@ -14,6 +14,7 @@ use super::{Timing, scale};
 /// assert!(prediction.requests_per_minute <= 30.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The longest time without a leader after a crash, once the store answers.
     pub max_failover: Duration,

@@ -8,6 +8,7 @@ use super::Timing;
 
 /// The numbers that derive a [`Timing`] from a ttl, each with its reason.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Defaults {
     /// How many renewals in a row may fail: one lost packet and one restart of the store, without a change of leader.
     pub survives: u32,

@@ -24,11 +24,11 @@ use super::mutant::JobMutant;
 use super::planner::Planner;
 use super::request::Claimed;
 use super::tick::Tick;
+use crate::backoff::Backoff;
 use crate::election::timing::Timing;
 use crate::id::CandidateId;
 use crate::lease::Term;
 use crate::request::ElectionKey;
-use crate::retry::{RETRY_FIRST, retry_after};
 use crate::time::Instant;
 
 use self::absence::AbsenceStage;
@@ -42,10 +42,10 @@ use self::wall_clock::WallClock;
 const TOGETHER: usize = 100;
 /// A wall clock that is set is noticed after this at the latest.
 const SLEEP_LONGEST: Duration = Duration::from_secs(10);
-/// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
-const FAILURES_COUNTED: u32 = 6;
-/// The longest time for which the engine leaves a ledger alone that failed, on its own clock.
-pub const MAX_LEDGER_REST: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
+/// The longest time for which the engine leaves a ledger alone that failed, on its own clock: ticks do not wait for it.
+pub const MAX_LEDGER_REST: Duration = Duration::from_millis(3_200);
+/// How long it leaves it alone.
+const LEDGER_REST: Backoff = Backoff::RETRY.with_max(MAX_LEDGER_REST);
 
 /// The jobs of one candidate in one election, under all its leaderships, as a pure state machine: it asks the
 /// [`Planner`] of each job what is due, claims it in the ledger, lets it run, and tells the ledger how it ended, or that it never
@@ -354,8 +354,8 @@ impl<C: Calendar> JobEngine<C> {
             LedgerFailure::NotHolder => self.emit(JobOutput::Hint),
             LedgerFailure::TooMany => self.emit(JobOutput::Report(JobAnomaly::TooMany)),
         }
-        self.failures = self.failures.saturating_add(1).min(FAILURES_COUNTED);
-        self.not_before = self.now + retry_after(self.failures, self.spread);
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = self.now + LEDGER_REST.delay(self.failures, self.spread);
     }
 
     /// When something may have to be done.

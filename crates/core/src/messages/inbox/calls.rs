@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::{
     InboxAnomaly, InboxLeadership, InboxOutput, LeaderInbox, MailboxCall, MailboxCallId, MailboxReply, PendingAck,
 };
+use crate::backoff::Backoff;
 use crate::election::input::WriteOutcome;
 use crate::id::ChannelName;
 use crate::messages::mutant::InboxMutant;
 use crate::messages::request::{Ack, AckReply, Receive, Received};
-use crate::retry::retry_after;
 use crate::time::Instant;
 
 /// How often somebody looks where the store cannot push.
@@ -213,7 +213,7 @@ impl LeaderInbox {
         };
         leadership.failures = leadership.failures.saturating_add(1);
         if pauses {
-            leadership.not_before = now + retry_after(leadership.failures, spread);
+            leadership.not_before = now + Backoff::RETRY.delay(leadership.failures, spread);
         }
         match setback {
             MailboxFailure::Failed => {}

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{HandlingOutcome, InboxAnomaly, InboxOutput, LeaderInbox};
+use crate::backoff::Backoff;
 use crate::id::{ChannelName, Sender};
 use crate::lease::Term;
 use crate::messages::message::{Message, MessageId, OrderingKey};
 use crate::messages::mutant::InboxMutant;
 use crate::messages::request::AckOutcome;
 use crate::reason::storable;
-use crate::retry::retry_after;
 use crate::time::Instant;
 
 /// A channel that somebody reads.
@@ -107,7 +107,7 @@ impl LeaderInbox {
     /// An attempt failed, and there will be another. Until then the line waits.
     fn fail(&mut self, line: &OrderingKey, id: MessageId, attempt: u32, why: String) {
         let is_open = self.channels.contains_key(&line.channel);
-        let at = self.now + retry_after(attempt, self.spread);
+        let at = self.now + Backoff::RETRY.delay(attempt, self.spread);
         let passes = self.has(InboxMutant::HandsOutBehindRetry);
         let Some(leadership) = &mut self.leadership else { return };
         // Nobody would take it again from a channel that is closed; it waits in the mailbox for the next reader.

@@ -4,7 +4,7 @@ use super::*;
 use crate::election::input::WriteOutcome;
 use crate::id::{ElectionName, Namespace, Sender};
 use crate::messages::{AckReply, Message, MessageId, OrderingKey, Received};
-use crate::{MAX_REASON_CHARS, RETRY_FIRST};
+use crate::{Backoff, MAX_REASON_CHARS};
 
 const PER_CHANNEL: usize = 4;
 
@@ -182,7 +182,7 @@ fn a_failed_message_holds_back_its_line_only_and_is_tried_again_later() {
     assert_eq!(id_of(driven.take("a")), Some(3));
     assert_eq!(driven.take("a"), None);
     driven.sleep();
-    assert_eq!(driven.now.saturating_since(began), RETRY_FIRST);
+    assert_eq!(driven.now.saturating_since(began), Backoff::RETRY.ceiling(1));
     let again = driven.take("a").unwrap();
     assert_eq!((again.id, again.attempts, again.last_error.as_deref()), (first.id, 1, Some("no")));
 }
