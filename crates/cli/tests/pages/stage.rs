@@ -22,8 +22,11 @@ static POSTGRES: LazyLock<PostgresServer> =
 /// Shared: the pages use different keys.
 pub(crate) static REDIS: LazyLock<RedisServer> = LazyLock::new(RedisServer::start);
 
+/// What stands for an address in the directory of a test.
+type LocalAddress = fn(&Stage) -> String;
+
 /// How the pages write an address, and where it leads here. This is the only place that knows.
-const ADDRESSES: &[(&str, fn(&Stage) -> String)] = &[
+const ADDRESSES: &[(&str, LocalAddress)] = &[
     ("redis://127.0.0.1:6379", |_| REDIS.url()),
     ("redis-cli ", |_| format!("redis-cli -p {} ", REDIS.port())),
     ("postgres://admin@db.example/shop", |stage| stage.database().url()),
