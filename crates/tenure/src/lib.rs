@@ -125,6 +125,7 @@ mod identity;
 mod inside;
 mod leadership;
 mod lock;
+mod machine_loop;
 mod messages;
 #[cfg(feature = "metrics")]
 pub mod metrics;

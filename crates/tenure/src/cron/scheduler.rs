@@ -3,17 +3,16 @@
 //! It runs on the driver's thread, beside the elections, and waits for nothing the application does.
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Either, select};
+use futures_util::future::BoxFuture;
 use tenure_core::jobs::{
     CallId, EndedAttempt, JobAlarm, JobAnomaly, JobAttempt, JobEngine, JobEvent, JobInput, JobMoment, JobOutput,
     LedgerCall, LedgerReply, RunId, RunOutcome, Tick,
 };
-use tenure_core::{Input, JobName, Timing, WriteOutcome};
+use tenure_core::{Input, Instant, JobName, Timing, WriteOutcome};
 
 use super::event::JobError;
 use super::job_set::{EndedRun, JobSet};
@@ -23,8 +22,8 @@ use crate::callback::Callback;
 use crate::driver::{Beside, Companion, DriverCommand};
 use crate::event::{ElectionError, EventKind};
 use crate::leadership::{Leadership, Work};
+use crate::machine_loop::{CandidacyTurn, MachineLoop};
 use crate::metrics;
-use crate::phase::Phase;
 use crate::retry::spread;
 use crate::shared::Shared;
 use crate::store::{JobLedger, StoreError, StoreErrorKind};
@@ -62,7 +61,8 @@ async fn run(job_set: Arc<JobSet>, Beside { shared, store, timing }: Beside) {
         if scheduler.has_finished {
             return;
         }
-        reply = scheduler.wait().await;
+        let due = scheduler.due();
+        reply = scheduler.machine_loop.wait(&job_set.ended_some, due).await;
     }
 }
 
@@ -78,16 +78,12 @@ struct Scheduler<'a> {
     edition: u64,
     /// Also of jobs that are gone: their runs may be tried again.
     handlers: BTreeMap<JobName, Callback<JobRun>>,
-    /// The leadership that is not over.
-    leadership: Option<Leadership>,
+    machine_loop: MachineLoop<'a, (CallId, LedgerAnswer)>,
     /// Keeps the lease from being released.
     hold: Option<Arc<Work>>,
     /// How runs that go on are told that they have taken too long.
     limits: BTreeMap<RunId, RunLimit>,
-    call: Option<BoxFuture<'a, (CallId, LedgerAnswer)>>,
     alarm: JobAlarm,
-    /// Whether the candidate has left, and all is told that will be.
-    has_left: bool,
     has_finished: bool,
 }
 
@@ -107,12 +103,10 @@ impl<'a> Scheduler<'a> {
             number: job_set.next_scheduler(),
             edition: 0,
             handlers: BTreeMap::new(),
-            leadership: None,
+            machine_loop: MachineLoop::new(shared),
             hold: None,
             limits: BTreeMap::new(),
-            call: None,
             alarm: JobAlarm::default(),
-            has_left: false,
             has_finished: false,
         }
     }
@@ -138,29 +132,21 @@ impl<'a> Scheduler<'a> {
             }
             None => self.handle(JobInput::Timeout),
         }
-        self.follow_phase();
+        self.follow_turns();
     }
 
     /// Tells the engine of leaderships that begin or are over.
-    fn follow_phase(&mut self) {
-        let phase = self.shared.phase().read(Phase::clone);
-        if self.leadership.take_if(|leadership| leadership.is_over(&phase)).is_some() {
-            self.handle(JobInput::Over);
-        }
-        match phase {
-            Phase::Leading(grant) if self.leadership.is_none() => {
-                let leadership = Leadership::new(Arc::clone(self.shared), Arc::clone(&grant));
-                let term = leadership.term();
-                self.leadership = Some(leadership);
-                if let Some(nonce) = grant.nonce() {
-                    self.handle(JobInput::Elected { nonce, term });
+    fn follow_turns(&mut self) {
+        while let Some(turn) = self.machine_loop.next_turn() {
+            match turn {
+                CandidacyTurn::Elected(grant) => {
+                    if let Some(nonce) = grant.nonce() {
+                        self.handle(JobInput::Elected { nonce, term: grant.term });
+                    }
                 }
+                CandidacyTurn::Over => self.handle(JobInput::Over),
+                CandidacyTurn::Left => self.handle(JobInput::Left),
             }
-            Phase::Stopped if !self.has_left => {
-                self.has_left = true;
-                self.handle(JobInput::Left);
-            }
-            Phase::Stopped | Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } => {}
         }
     }
 
@@ -168,7 +154,7 @@ impl<'a> Scheduler<'a> {
         let moment = JobMoment {
             now: self.shared.clock.now(),
             unix_ms: self.shared.clock.unix_ms(),
-            leads: self.leadership.as_ref().filter(|leads| !leads.is_cancelled()).map(Leadership::term),
+            leads: self.machine_loop.leadership().filter(|leads| !leads.is_cancelled()).map(Leadership::term),
             spread: spread(),
         };
         self.engine.handle(moment, input);
@@ -186,13 +172,13 @@ impl<'a> Scheduler<'a> {
     fn carry_out(&mut self, output: JobOutput) {
         match output {
             JobOutput::Call { id, call } => {
-                self.call = Some(ask(self.ledger, call).map(move |answer| (id, answer)).boxed());
+                self.machine_loop.call(ask(self.ledger, call).map(move |answer| (id, answer)));
             }
             JobOutput::Begin(attempt) => self.begin(attempt),
             JobOutput::Stop { run } => self.limits.get(&run).into_iter().for_each(|limit| limit.passed.cancel()),
             JobOutput::Kill { run } => self.limits.get(&run).into_iter().for_each(|limit| limit.overdue.cancel()),
             JobOutput::Hold { .. } => {
-                self.hold = self.leadership.as_ref().and_then(Leadership::hold).map(Arc::new);
+                self.hold = self.machine_loop.leadership().and_then(Leadership::hold).map(Arc::new);
             }
             JobOutput::Release { .. } => self.hold = None,
             JobOutput::Event { job, tick, event } => self.tell(job, tick, event),
@@ -208,7 +194,8 @@ impl<'a> Scheduler<'a> {
     fn begin(&mut self, attempt: JobAttempt) {
         let (run, scheduler) = (attempt.run, self.number);
         let handler = self.handlers.get(&attempt.job);
-        let (Some(handler), Some(leadership), Some(hold)) = (handler, &self.leadership, &self.hold) else {
+        let leadership = self.machine_loop.leadership();
+        let (Some(handler), Some(leadership), Some(hold)) = (handler, leadership, &self.hold) else {
             let (took, outcome) = (Duration::ZERO, RunOutcome::NotBegun);
             let attempt = EndedAttempt { run, took, outcome, may_retry: false };
             return self.job_set.tell(EndedRun { scheduler, attempt });
@@ -218,34 +205,12 @@ impl<'a> Scheduler<'a> {
         self.job_set.begin(handler.clone(), scheduler, run, job_run, Arc::clone(hold));
     }
 
-    /// Waits until there is something to tell the engine. Returns what the store has answered, if it has.
-    async fn wait(&mut self) -> Option<(CallId, LedgerAnswer)> {
-        let Self { shared, call, alarm, has_left, .. } = self;
-        let leadership = self.leadership.as_ref();
-        let replied = pin!(async {
-            match call {
-                Some(call) => call.await,
-                None => std::future::pending().await,
-            }
-        });
-        let changed = pin!(shared.phase().wait_until(|phase| match leadership {
-            Some(leadership) => leadership.is_over(phase),
-            None => !*has_left && matches!(phase, Phase::Leading(_) | Phase::Stopped),
-        }));
-        let cancelled = pin!(async {
-            match leadership.filter(|leadership| !leadership.is_cancelled()) {
-                Some(leadership) => leadership.cancelled().await,
-                None => std::future::pending().await,
-            }
-        });
-        let (ended, rung) = (pin!(self.job_set.ended_some.notified()), pin!(ring(shared, *alarm)));
-        match select(replied, select(select(changed, cancelled), select(ended, rung))).await {
-            Either::Left((reply, _)) => {
-                self.call = None;
-                Some(reply)
-            }
-            Either::Right(_) => None,
-        }
+    /// When the engine wants to be called again, on the candidate's own clock.
+    fn due(&self) -> Option<Instant> {
+        let clock = &self.shared.clock;
+        let ahead = |unix_ms: u64| Duration::from_millis(unix_ms.saturating_sub(clock.unix_ms()));
+        let by_wall = self.alarm.unix_ms.map(|unix_ms| clock.now() + ahead(unix_ms));
+        self.alarm.at.into_iter().chain(by_wall).min()
     }
 
     fn tell(&self, job: JobName, tick: Tick, job_event: JobEvent) {
@@ -267,18 +232,6 @@ impl<'a> Scheduler<'a> {
 
     fn report(&self, error: ElectionError) {
         self.shared.report(error);
-    }
-}
-
-/// Waits for an alarm. Others have a turn meanwhile, also if its time has come.
-async fn ring(shared: &Shared, alarm: JobAlarm) {
-    let now = shared.clock.now();
-    let ahead = |unix_ms: u64| Duration::from_millis(unix_ms.saturating_sub(shared.clock.unix_ms()));
-    let by_wall = alarm.unix_ms.map(|unix_ms| now + ahead(unix_ms));
-    match alarm.at.into_iter().chain(by_wall).min() {
-        Some(at) if at <= now => tokio::task::yield_now().await,
-        Some(at) => shared.clock.sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 
