@@ -56,8 +56,8 @@ pub use async_trait::async_trait;
 pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::store_rules::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
 pub use tenure_core::{
-    Backoff, MAX_CHANNEL_BYTES, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant,
-    JobName, Leader, LossReason, Metadata, MAX_NAME_BYTES, NameError, NameFault, Namespace, Nonce, Priority,
+    Backoff, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
+    LossReason, MAX_CHANNEL_BYTES, MAX_NAME_BYTES, Metadata, NameError, NameFault, Namespace, Nonce, Priority,
     PriorityError, RenewReply, Sender, Term, WriteOutcome,
 };
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};

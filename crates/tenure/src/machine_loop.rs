@@ -38,6 +38,7 @@ impl<'a, A> MachineLoop<'a, A> {
     }
 
     /// The leadership that is not over.
+    #[cfg(feature = "cron")]
     pub(crate) fn leadership(&self) -> Option<&Leadership> {
         self.leadership.as_ref()
     }

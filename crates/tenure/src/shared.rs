@@ -149,7 +149,10 @@ impl Shared {
     }
 
     /// Makes room for broadcasts. Returns whether there was none before: then a companion has to be attached.
-    pub(crate) fn open_broadcast_queues(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>) -> bool {
+    pub(crate) fn open_broadcast_queues(
+        &self,
+        handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>,
+    ) -> bool {
         let mut is_new = false;
         self.broadcast_queues.get_or_init(|| {
             is_new = true;

@@ -27,10 +27,10 @@ pub use tenure_redis as redis;
 pub use tenure_sqlite as sqlite;
 #[doc(inline)]
 pub use tenure_store::{
-    Ack, AckReply, Backoff, BoxStream, Broadcast, MAX_CHANNEL_BYTES, Campaign, CampaignReply, CandidateId,
-    Capabilities, Change, ChannelName, Clock, ElectionKey, ElectionName, Feature, Finding, Forgetting, Handover, Held,
-    Hint, HintChannel, HintWatcher, Instant, Interest, JobLedger, JobName, Leader, Lease, LossReason, Mailbox,
-    MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState, Metadata, MAX_NAME_BYTES, NameError,
+    Ack, AckReply, Backoff, BoxStream, Broadcast, Campaign, CampaignReply, CandidateId, Capabilities, Change,
+    ChannelName, Clock, ElectionKey, ElectionName, Feature, Finding, Forgetting, Handover, Held, Hint, HintChannel,
+    HintWatcher, Instant, Interest, JobLedger, JobName, Leader, Lease, LossReason, MAX_CHANNEL_BYTES, MAX_NAME_BYTES,
+    Mailbox, MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState, Metadata, NameError,
     NameFault, Namespace, NewMessage, Nonce, Observation, OrderingKey, Priority, PriorityError, PubSub, PubSubEvent,
     PubSubPromises, RESERVATION, Receive, Received, Renew, RenewReply, Replies, Resign, Sender, Severity, StandBy,
     Store, StoreError, StoreErrorKind, StoreUrl, Term, Transition, Use, WOKEN_BY_RESIGNATION, WriteOutcome,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use tenure_core::Backoff;
 
 use crate::contain::contain_async;
 use crate::driver::CandidacyId;
