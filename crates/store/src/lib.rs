@@ -61,11 +61,6 @@ pub use tenure_core::{
     PriorityError, RenewReply, Sender, Term, WriteOutcome,
 };
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
-pub use tenure_core::{
-    CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
-    MAX_CHANNEL_BYTES, MAX_NAME_BYTES, Metadata, NameError, NameFault, Namespace, Nonce, Priority, PriorityError,
-    RenewReply, Sender, Term, WriteOutcome,
-};
 
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
