@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::{env, fs};
 
 use rustls::RootCertStore;
+use tenure_store::Variables;
 
 /// Everything the parser needs besides the address.
 pub(super) trait Environment {
@@ -40,12 +41,15 @@ pub(super) struct FileKind {
     pub(super) owner: u32,
 }
 
-/// The environment of this process.
-pub(super) struct ProcessEnvironment;
+/// The environment of this process, with these variables.
+#[derive(Default)]
+pub(super) struct ProcessEnvironment {
+    pub(super) variables: Variables,
+}
 
 impl Environment for ProcessEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
-        env::var(name).ok().filter(|value| !value.is_empty())
+        self.variables.get(name)
     }
 
     fn look(&self, path: &Path) -> io::Result<FileKind> {
