@@ -12,10 +12,8 @@ use tenure_testkit::stores::Backend;
 use crate::scenario;
 
 pub(crate) fn case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts(store: &dyn Backend) {
-    // Where a death is seen nobody waits for a lease, not even for one that no test could wait out.
-    let paces =
-        if store.abilities().sees_death { &[LeasePace::SHORT, LeasePace::PATIENT][..] } else { &[LeasePace::SHORT] };
-    for &pace in paces {
+    // Nobody waits for a lease, not even for one that no test could wait out.
+    for pace in [LeasePace::SHORT, LeasePace::PATIENT] {
         let scenario = scenario(store).paced(pace);
         let leader = scenario.candidate("a");
         let worker = ProcessHandle::open(scenario.next_start().pid);

@@ -132,6 +132,8 @@ pub enum LossReason {
     Unheard,
     /// It was granted, and was not to be relied on.
     Withdrawn,
+    /// The leader's process died; another process released the lease once nothing of it was left.
+    Crashed,
 }
 
 impl LossReason {
@@ -149,6 +151,7 @@ impl LossReason {
             Self::Regressed => "regressed",
             Self::Unheard => "unheard",
             Self::Withdrawn => "withdrawn",
+            Self::Crashed => "crashed",
         }
     }
 }
