@@ -16,6 +16,7 @@ use crate::block_on::block_on;
 use crate::client_builder::ClientBuilder;
 use crate::clock::Clock;
 use crate::contain::shielded;
+use crate::crash::CrashHelper;
 use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
 use crate::election::Election;
 use crate::error::Error;
@@ -50,6 +51,7 @@ pub struct Client {
     sender: Sender,
     store: Arc<dyn Store>,
     classifier: Classifier,
+    crash_helper: Option<CrashHelper>,
     last_id: Arc<AtomicU64>,
     fork: ForkMarker,
 }
@@ -213,6 +215,11 @@ impl Client {
         &self.commands
     }
 
+    /// What releases leases after a crash, if there is such a thing.
+    pub(crate) fn crash_helper(&self) -> Option<CrashHelper> {
+        self.crash_helper.clone()
+    }
+
     pub(crate) fn dyn_store(&self) -> &dyn Store {
         &*self.store
     }
@@ -287,6 +294,7 @@ impl Client {
         namespace: Namespace,
         sender: Sender,
         classifier: Classifier,
+        crash_helper: Option<CrashHelper>,
     ) -> Result<Self, Error> {
         let fork = ForkMarker::of_this_process();
         let (commands, receiver) = mpsc::unbounded_channel();
@@ -295,6 +303,7 @@ impl Client {
         if let Some(clock) = clock.virtual_clock() {
             clock.attach(driver::settling(&commands));
         }
-        Ok(Self { commands, clock, namespace, sender, store, classifier, last_id: Arc::default(), fork })
+        let last_id = Arc::default();
+        Ok(Self { commands, clock, namespace, sender, store, classifier, crash_helper, last_id, fork })
     }
 }

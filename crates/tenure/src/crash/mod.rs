@@ -9,13 +9,20 @@
 //! nobody acts under it, and it runs out.
 
 mod held_lease;
+mod helper;
+mod order;
 mod store_access;
 
 use std::time::Duration;
 
 pub use self::held_lease::HeldLease;
+pub(crate) use self::helper::CrashHelper;
+pub use self::order::{HelperOrder, READY};
 pub use self::store_access::{StoreAccess, credential_variables};
 use crate::store::StoreError;
+
+/// The hidden command of `tenure` that is a crash helper.
+pub const CRASH_HELPER: &str = "__crash-helper";
 
 /// Releases these leases, in one attempt that takes `limit` at most. Blocks this thread.
 ///
