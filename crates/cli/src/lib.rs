@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod commands;
+pub mod crash_helper;
 pub mod crontab;
 pub use tenure_core::duration;
 pub mod exit;

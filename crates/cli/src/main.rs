@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
+use tenure_cli::crash_helper;
 use tenure_cli::exit::{CommandError, Exit};
 use tenure_cli::log::Sparing;
 use tenure_cli::start;
@@ -23,6 +24,9 @@ fn main() -> ExitCode {
     let first = arguments.get(1).cloned().unwrap_or_default();
     if first == guard::COMMAND {
         return guard::run(arguments.get(2).cloned());
+    }
+    if crash_helper::is_meant(&first) {
+        return crash_helper::run(arguments.get(2).map(std::ffi::OsString::as_os_str));
     }
     let is_alone = first == init::COMMAND;
     if is_alone {

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tenure::crash::{StoreAccess, credential_variables};
 use tenure::store::sqlite::SqliteStore;
 use tenure::{CandidacyBuilder, CandidateId, Client, Namespace, Preset, Priority, StoreUrl, Timing};
 
@@ -69,15 +70,32 @@ pub fn store_shown(global: &Global) -> String {
     }
 }
 
-/// The variables that may carry credentials of the store in these options, except for those to keep. Neither guards
-/// nor commands get them.
-#[must_use]
-pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
-    let of_the_store: &[&str] = match &global.store {
-        Some(url) if url.starts_with("postgres") => &["PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY"],
-        Some(url) if url.starts_with("env:") => &["MUTEX_REDIS_PASSWORD", "REDIS_PASSWORD"],
-        Some(_) | None => &[],
-    };
+/// What guards and commands do not find in their environment, and what guards are told instead.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// Variables that may carry credentials of the store.
+    pub hidden: Vec<OsString>,
+    /// What a guard needs to open the store after a crash.
+    pub access: StoreAccess,
+}
+
+impl Credentials {
+    /// Those of the store in these options. Some variables may be kept in the environment.
+    ///
+    /// # Errors
+    /// When no directory is known for the default store.
+    pub fn new(global: &Global, environment: &EnvironmentArgs) -> Result<Self, CommandError> {
+        let access = match &global.store {
+            Some(url) => StoreAccess::by_address(url),
+            None => StoreAccess::by_path(&default_directory()?.join(DEFAULT_NAME)),
+        };
+        Ok(Self { hidden: hidden_variables(global, environment), access })
+    }
+}
+
+/// The variables that may carry credentials of the store in these options, except for those to keep.
+fn hidden_variables(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
+    let of_the_store = global.store.as_deref().map_or(&[][..], credential_variables);
     // The address, too, may carry a password.
     let names = ["TENURE_STORE"].iter().chain(of_the_store).map(OsString::from);
     names.filter(|name| !environment.keep_env.contains(name)).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tenure_store::{StoreError, StoreErrorKind, StoreUrl};
+use tenure_store::{StoreError, StoreErrorKind, StoreUrl, Variables};
 
 use super::address::environment::ProcessEnvironment;
 use super::address::server::ServerAddress;
@@ -44,7 +44,15 @@ impl PostgresConfig {
     /// # Errors
     /// When the address cannot be understood, or names a file that cannot be read. The message never shows a password.
     pub fn from_url(url: &StoreUrl) -> Result<Self, StoreError> {
-        let config = parse::url(url, &ProcessEnvironment)
+        Self::from_url_with(url, &Variables::default())
+    }
+
+    /// The same, with these variables in place of those of the environment.
+    ///
+    /// # Errors
+    /// As [`from_url`](Self::from_url).
+    pub fn from_url_with(url: &StoreUrl, variables: &Variables) -> Result<Self, StoreError> {
+        let config = parse::url(url, &ProcessEnvironment { variables: variables.clone() })
             .map_err(|why| configuration(format!("the store address {url} cannot be used: {why}")))?;
         for warning in config.warnings() {
             log!(warn, place = config.place(), "{warning}");
@@ -71,7 +79,7 @@ impl PostgresConfig {
     /// # Errors
     /// When it names no host, asks for a standby, or has to be encrypted and the system has no certificates.
     pub fn from_driver(driver: &tokio_postgres::Config, tls: Option<rustls::ClientConfig>) -> Result<Self, StoreError> {
-        driver::read(driver, tls, &ProcessEnvironment)
+        driver::read(driver, tls, &ProcessEnvironment::default())
             .map_err(|why| configuration(format!("the configuration of the driver cannot be used: {why}")))
     }
 

@@ -1,10 +1,9 @@
 //! Parses addresses and variables into servers, keys and options.
 
-use std::env;
 use std::fmt;
 
 use redis::{Client, RedisConnectionInfo};
-use tenure_store::{StoreError, StoreErrorKind, StoreUrl};
+use tenure_store::{StoreError, StoreErrorKind, StoreUrl, Variables};
 
 use super::address::{HostPort, ServerTemplate};
 use super::cluster::Cluster;
@@ -76,9 +75,16 @@ impl RedisConfig {
     /// When a port is not a number, there are sentinels but no name to ask them for, or there is no prefix: a `LeaderService`
     /// without one takes the `name` of its `package.json`, which nobody else can know.
     pub fn from_environment() -> Result<Option<Self>, StoreError> {
+        Self::from_environment_with(&Variables::default())
+    }
+
+    /// The same, with these variables in place of those of the environment.
+    ///
+    /// # Errors
+    /// As [`from_environment`](Self::from_environment).
+    pub fn from_environment_with(variables: &Variables) -> Result<Option<Self>, StoreError> {
         let variable = |name: &str| {
-            let set = |name: String| env::var(name).ok().filter(|value| !value.is_empty());
-            set(format!("MUTEX_REDIS_{name}")).or_else(|| set(format!("REDIS_{name}")))
+            variables.get(&format!("MUTEX_REDIS_{name}")).or_else(|| variables.get(&format!("REDIS_{name}")))
         };
         from_variables(variable).map_err(|why| StoreError::not_sent(StoreErrorKind::Configuration, why))
     }

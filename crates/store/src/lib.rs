@@ -47,6 +47,7 @@ pub mod subscribers;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod url;
+mod variables;
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -75,6 +76,7 @@ pub use self::memory::MemoryStore;
 pub use self::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
 pub use self::raise::check_raise;
 pub use self::url::StoreUrl;
+pub use self::variables::Variables;
 
 /// One answer per request of a batch, in the same order.
 pub type Replies<T> = Vec<Result<T, StoreError>>;

@@ -16,6 +16,7 @@ use crate::block_on::block_on;
 use crate::client_builder::ClientBuilder;
 use crate::clock::Clock;
 use crate::contain::shielded;
+use crate::crash::CrashHelper;
 use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
 use crate::election::Election;
 use crate::error::Error;
@@ -51,6 +52,7 @@ pub struct Client {
     sender: Sender,
     store: Arc<dyn Store>,
     classifier: Classifier,
+    crash_helper: Option<CrashHelper>,
     last_id: Arc<AtomicU64>,
     message_hints: Arc<MessageHints>,
     fork: ForkMarker,
@@ -219,6 +221,11 @@ impl Client {
         &self.message_hints
     }
 
+    /// What releases leases after a crash, if there is such a thing.
+    pub(crate) fn crash_helper(&self) -> Option<CrashHelper> {
+        self.crash_helper.clone()
+    }
+
     pub(crate) fn dyn_store(&self) -> &dyn Store {
         &*self.store
     }
@@ -293,6 +300,7 @@ impl Client {
         namespace: Namespace,
         sender: Sender,
         classifier: Classifier,
+        crash_helper: Option<CrashHelper>,
     ) -> Result<Self, Error> {
         let fork = ForkMarker::of_this_process();
         let (commands, receiver) = mpsc::unbounded_channel();
@@ -308,6 +316,7 @@ impl Client {
             sender,
             store,
             classifier,
+            crash_helper,
             last_id: Arc::default(),
             message_hints: Arc::default(),
             fork,

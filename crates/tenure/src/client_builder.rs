@@ -1,13 +1,16 @@
 //! The builder of a client.
 
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tenure_core::{Namespace, Sender};
 
 use crate::client::Client;
 use crate::clock::Clock;
+use crate::crash::CrashHelper;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::metrics::Classifier;
@@ -27,6 +30,7 @@ pub struct ClientBuilder<C = Client> {
     sender: Result<Sender, Error>,
     classifier: Classifier,
     clock: Clock,
+    crash_helper: Option<PathBuf>,
     opens: PhantomData<fn() -> C>,
 }
 
@@ -37,6 +41,7 @@ impl<C: From<Client>> ClientBuilder<C> {
             sender: Ok(Sender::from(default_candidate_id())),
             classifier: Classifier::by_name(),
             clock: Clock::boottime(),
+            crash_helper: None,
             opens: PhantomData,
         }
     }
@@ -79,6 +84,31 @@ impl<C: From<Client>> ClientBuilder<C> {
         self
     }
 
+    /// Starts a helper process that releases the leases of this process when it dies, so that the next leader need not wait
+    /// for the end of a lease. Default: none.
+    ///
+    /// The helper is the `tenure` command of the same version: a path, or a name that is looked up in `PATH`. It watches this
+    /// process through the kernel, and is handed the address of the store, nonces and terms through a socket. It ends with the
+    /// last use of the client. After a crash it resigns with the reason `crashed`, once and within five seconds; if the store
+    /// is away, or the helper was killed, too, leases run out as without it. A process that ends without having left its
+    /// elections counts as crashed.
+    ///
+    /// Work that the process has handed to other processes is not looked after: use `tenure run` for that. A server that
+    /// forks opens a client in each child, as always; each has a helper of its own, and what other children do does not
+    /// matter. The helper is a child of this process: code that waits for any child may meet it.
+    ///
+    /// Needs the address of the store, so opening fails with [`with_store`](Self::with_store).
+    ///
+    /// ```no_run
+    /// let client = tenure::Client::builder().crash_helper("tenure").open("redis://127.0.0.1:6379")?;
+    /// # drop(client);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn crash_helper(mut self, program: impl Into<PathBuf>) -> Self {
+        self.crash_helper = Some(program.into());
+        self
+    }
+
     /// Replaces the machine's clock.
     #[cfg(feature = "testing")]
     pub fn clock(mut self, clock: Clock) -> Self {
@@ -91,7 +121,7 @@ impl<C: From<Client>> ClientBuilder<C> {
     /// # Errors
     /// As [`Client::open`], and when a name that the builder was given cannot be used.
     pub fn open(self, url: &str) -> Result<C, Error> {
-        let client = self.client_of(|| store::open(&url.parse::<StoreUrl>()?))?;
+        let client = self.client_of(Some(url), || store::open(&url.parse::<StoreUrl>()?))?;
         client.check_usable(url)?;
         Ok(client.into())
     }
@@ -101,7 +131,7 @@ impl<C: From<Client>> ClientBuilder<C> {
     /// # Errors
     /// As [`Client::open_lazy`], and when a name that the builder was given cannot be used.
     pub fn open_lazy(self, url: &str) -> Result<C, Error> {
-        self.client_of(|| store::open(&url.parse::<StoreUrl>()?)).map(C::from)
+        self.client_of(Some(url), || store::open(&url.parse::<StoreUrl>()?)).map(C::from)
     }
 
     /// Opens a store for reading, as [`open_lazy`](Self::open_lazy) does, but never creates a file.
@@ -109,7 +139,7 @@ impl<C: From<Client>> ClientBuilder<C> {
     /// # Errors
     /// As [`open_lazy`](Self::open_lazy), and when the file does not exist.
     pub fn open_existing(self, url: &str) -> Result<C, Error> {
-        self.client_of(|| store::open_existing(&url.parse::<StoreUrl>()?)).map(C::from)
+        self.client_of(Some(url), || store::open_existing(&url.parse::<StoreUrl>()?)).map(C::from)
     }
 
     /// Creates a client of a store that is already open.
@@ -117,13 +147,28 @@ impl<C: From<Client>> ClientBuilder<C> {
     /// # Errors
     /// When a name that the builder was given cannot be used, or no thread can be started.
     pub fn with_store(self, store: Arc<dyn Store>) -> Result<C, Error> {
-        self.client_of(|| Ok(store)).map(C::from)
+        self.client_of(None, || Ok(store)).map(C::from)
     }
 
     /// Nothing is opened when a name cannot be used.
-    fn client_of(self, store: impl FnOnce() -> Result<Arc<dyn Store>, store::StoreError>) -> Result<Client, Error> {
+    fn client_of(
+        self,
+        address: Option<&str>,
+        store: impl FnOnce() -> Result<Arc<dyn Store>, store::StoreError>,
+    ) -> Result<Client, Error> {
         let (namespace, sender) = (self.namespace?, self.sender?);
-        Client::new(store()?, self.clock, namespace, sender, self.classifier)
+        let store = store()?;
+        let crash_helper = match (&self.crash_helper, address) {
+            (None, _) => None,
+            (Some(program), Some(address)) => Some(CrashHelper::start(program, address).map_err(|error| {
+                io::Error::other(format!("cannot start the crash helper {}: {error}", program.display()))
+            })?),
+            (Some(_), None) => {
+                let why = "a crash helper opens the store by its address; open the client with one";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why).into());
+            }
+        };
+        Client::new(store, self.clock, namespace, sender, self.classifier, crash_helper)
     }
 }
 

@@ -175,6 +175,10 @@ impl Leadership {
         self.grant.work().begin().then(|| Work { leadership: self.clone() })
     }
 
+    pub(crate) fn nonce(&self) -> Option<tenure_core::Nonce> {
+        self.grant.nonce()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

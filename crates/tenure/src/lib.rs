@@ -111,6 +111,8 @@ mod callback;
 mod candidacy;
 mod client;
 mod client_builder;
+#[doc(hidden)]
+pub mod crash;
 #[cfg(feature = "cron")]
 pub mod cron;
 mod disposal;

@@ -277,7 +277,7 @@ impl StoreView {
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) term: Term,
-    /// Owns the lease, and so the messages. It never leaves this crate.
+    /// Owns the lease, and so the messages. It leaves this crate only as a [`HeldLease`](crate::crash::HeldLease).
     nonce: Option<Nonce>,
     trusted_until: AtomicU64,
     work: WorkCount,

@@ -33,7 +33,7 @@ pub use tenure_store::{
     Mailbox, MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState, Metadata, NameError,
     NameFault, Namespace, NewMessage, Nonce, Observation, OrderingKey, Priority, PriorityError, PubSub, PubSubEvent,
     PubSubPromises, RESERVATION, Receive, Received, Renew, RenewReply, Replies, Resign, Sender, Severity, StandBy,
-    Store, StoreError, StoreErrorKind, StoreUrl, Term, Transition, Use, WOKEN_BY_RESIGNATION, WriteOutcome,
+    Store, StoreError, StoreErrorKind, StoreUrl, Term, Transition, Use, Variables, WOKEN_BY_RESIGNATION, WriteOutcome,
     async_trait, check_raise, ledger, mailbox, pubsub, random_message_id, record, stream, subscribers,
 };
 
@@ -63,6 +63,11 @@ use self::sqlite::SqliteStore;
 /// # Errors
 /// When the scheme is unknown, or the store cannot be opened. The message never shows a password.
 pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    open_with(url, &Variables::default())
+}
+
+/// Opens the store behind a URL, with these variables in place of those of the environment.
+fn open_with(url: &StoreUrl, variables: &Variables) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
         "memory" if url.rest().is_empty() => Ok(Arc::new(MemoryStore::new())),
         // A name would promise that others of the same name meet there. It is not repeated: it may be a password.
@@ -77,7 +82,7 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
         | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
         #[cfg(feature = "redis")]
-        "env" => match RedisConfig::from_environment()? {
+        "env" => match RedisConfig::from_environment_with(variables)? {
             Some(config) if url.rest().is_empty() => Ok(Arc::new(RedisStore::open(&config)?)),
             Some(_) => Err(configuration("the store address env: takes nothing after the colon".to_owned())),
             None => Err(configuration(
@@ -87,10 +92,12 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
             )),
         },
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
+        "postgres" | "postgresql" => {
+            Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url_with(url, variables)?)))
+        },
         #[cfg(feature = "postgres")]
         "postgres+advisory" | "postgresql+advisory" => {
-            Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
+            Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url_with(url, variables)?)))
         }
         scheme => Err(configuration(format!(
             "unknown store scheme {scheme:?}; use one of {}",
@@ -104,10 +111,15 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
 /// # Errors
 /// As [`open`], and when the file does not exist.
 pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    open_existing_with(url, &Variables::default())
+}
+
+/// The same, with these variables in place of those of the environment.
+pub(crate) fn open_existing_with(url: &StoreUrl, variables: &Variables) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
         #[cfg(feature = "sqlite")]
         "sqlite" => Ok(Arc::new(SqliteStore::open_existing(sqlite::path_of(url.rest())?)?)),
-        _ => open(url),
+        _ => open_with(url, variables),
     }
 }
 

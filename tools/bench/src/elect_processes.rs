@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tenure::{Clock, Instant};
 use tenure_testkit::netns::Namespace;
 
-/// Some `tenure elect`; they end with this value.
+/// Some `tenure elect` or `tenure run`; they end with this value.
 pub(crate) struct ElectProcesses {
     client: PathBuf,
     candidates: Vec<Child>,
@@ -83,16 +83,35 @@ impl ElectProcesses {
             .spawn()?;
         let output = child.stdout.take();
         self.candidates.push(child);
-        let (output, sender) = (BufReader::new(output.ok_or("no standard output")?), self.sender.clone());
+        self.listen_to(output.ok_or("no standard output")?);
+        Ok(())
+    }
+
+    /// One more candidate with a command, and so with a guard, at this ttl.
+    pub(crate) fn enter_running(&mut self, store: &str, election: &str, ttl: &str) -> Result<(), Box<dyn Error>> {
+        let mut child = Command::new(&self.client)
+            .args(["--store", store, "run", election, "--id", &self.candidates.len().to_string(), "--ttl", ttl])
+            .args(["--json", "--", "sleep", "600"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let events = child.stderr.take();
+        self.candidates.push(child);
+        self.listen_to(events.ok_or("no standard error")?);
+        Ok(())
+    }
+
+    fn listen_to(&self, events: impl Read + Send + 'static) {
+        let (events, sender) = (BufReader::new(events), self.sender.clone());
         std::thread::spawn(move || {
-            let lines = output.lines().map_while(Result::ok);
-            for line in lines.map_while(|text| Some((serde_json::from_str(&text).ok()?, text))) {
+            let lines = events.lines().map_while(Result::ok);
+            // Others are lines of the log.
+            for line in lines.filter_map(|text| Some((serde_json::from_str(&text).ok()?, text))) {
                 if sender.send(line).is_err() {
                     return;
                 }
             }
         });
-        Ok(())
     }
 
     /// To whom the next such event happened, and when, by its own account.

@@ -4,6 +4,7 @@
 //! redis` and `cargo xtask bench postgres` measure these, on servers of their own; with `--quick` they show that this works.
 //! Times differ from machine to machine and from minute to minute; ratios do so less.
 
+mod crashes;
 mod crowd;
 mod elect_processes;
 mod elections;
@@ -71,6 +72,8 @@ enum BenchPart {
     Elections,
     /// Start to leadership, takeover after kill -9, and memory of the command.
     Processes,
+    /// Leaders with a command that are killed one after the other.
+    Crashes,
     /// Store calls of one leader and nine followers.
     Load,
 }
@@ -99,6 +102,7 @@ fn run(args: BenchArgs) -> Result<(), Box<dyn Error>> {
             BenchPart::Handover => sqlite::handover::run()?,
             BenchPart::Elections => sqlite::elections::run()?,
             BenchPart::Processes => sqlite::processes::run(&processes::tenure_command(args.client.clone())?)?,
+            BenchPart::Crashes => sqlite::processes::kill_in_a_row(&processes::tenure_command(args.client.clone())?)?,
             BenchPart::Load => load::run()?,
         }
     }

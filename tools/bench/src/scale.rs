@@ -31,6 +31,8 @@ pub(crate) struct Scale {
     pub(crate) outage: Duration,
     /// How often the host of a leader goes.
     pub(crate) cuts: usize,
+    /// How many leaders are killed in a row.
+    pub(crate) kills: usize,
 }
 
 impl Scale {
@@ -51,6 +53,7 @@ impl Scale {
         resignations: 5,
         outage: Duration::from_secs(20),
         cuts: 5,
+        kills: 60,
     };
 
     /// Everything happens, but nothing of it often.
@@ -71,5 +74,6 @@ impl Scale {
         resignations: 1,
         outage: Duration::from_secs(4),
         cuts: 1,
+        kills: 3,
     };
 }

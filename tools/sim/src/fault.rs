@@ -70,6 +70,8 @@ pub enum FaultClass {
     HeadOfLine,
     /// Somebody changes the jobs of some candidates while they run.
     Reload,
+    /// What watches a process outlives it, and releases its lease, sooner or later.
+    GuardRelease,
 }
 
 /// No class of faults has this name.
@@ -78,7 +80,7 @@ pub struct UnknownFaultClass(String);
 
 impl FaultClass {
     /// All of them.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,
@@ -110,6 +112,7 @@ impl FaultClass {
         Self::UnsureGrants,
         Self::HeadOfLine,
         Self::Reload,
+        Self::GuardRelease,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -141,7 +144,7 @@ impl FaultClass {
 
     /// Whether it is drawn apart from the others, so that what follows from a seed stays as it was before it was thought of.
     pub(crate) fn is_apart(self) -> bool {
-        matches!(self, Self::HeadOfLine | Self::Reload)
+        matches!(self, Self::HeadOfLine | Self::Reload | Self::GuardRelease)
     }
 
     /// Whether nobody but jobs notices it.
@@ -162,6 +165,7 @@ impl FaultClass {
                 | Self::UnsureGrants
                 | Self::SlowWork
                 | Self::StubbornWork
+                | Self::GuardRelease
         )
     }
 

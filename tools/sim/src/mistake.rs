@@ -74,6 +74,10 @@ pub enum ProcessMistake {
     CachedAnswer,
     /// Work that has to be killed is asked again instead.
     NoKill,
+    /// What outlives a process releases its lease while work still runs under it.
+    ReleasesBeforeDeath,
+    /// What outlives a process releases whatever lease it finds.
+    ReleasesNewerTerm,
 }
 
 /// A mistake that the ledger of a store can make.
@@ -224,7 +228,13 @@ impl StoreMistake {
 }
 
 impl ProcessMistake {
-    const ALL: [Self; 3] = [Self::ClockStopsInSuspend, Self::CachedAnswer, Self::NoKill];
+    const ALL: [Self; 5] = [
+        Self::ClockStopsInSuspend,
+        Self::CachedAnswer,
+        Self::NoKill,
+        Self::ReleasesBeforeDeath,
+        Self::ReleasesNewerTerm,
+    ];
 }
 
 impl LedgerMistake {

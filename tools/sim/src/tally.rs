@@ -80,6 +80,8 @@ pub enum Situation {
     MailboxFull,
     /// The mailbox said no to somebody who did not hold the lease.
     MailOfOther,
+    /// What outlived a leader released its lease, or tried to.
+    CrashRelease,
 }
 
 /// Counts of one run, or of many.
@@ -107,7 +109,7 @@ impl Default for Tally {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -144,6 +146,7 @@ impl Situation {
         Self::SentAgain,
         Self::MailboxFull,
         Self::MailOfOther,
+        Self::CrashRelease,
     ];
 
     fn words(self) -> &'static str {
@@ -184,6 +187,7 @@ impl Situation {
             Self::SentAgain => "messages sent again that were there",
             Self::MailboxFull => "messages for which there was no room",
             Self::MailOfOther => "mailboxes closed to those who did not hold the lease",
+            Self::CrashRelease => "leases released in the place of dead leaders",
         }
     }
 }

@@ -66,7 +66,10 @@ fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<Doctor
         let within = show(max_failover);
         format!("new leader within milliseconds after a crash; within {within} if the leader only hangs")
     } else {
-        format!("new leader within {} after a crash", show(max_failover))
+        let within = show(max_failover);
+        format!(
+            "new leader within milliseconds after a crash that a guard or a helper outlives; within {within} after others"
+        )
     };
     // One failure is all it takes then, and stores do restart.
     let sound = if timing.survives() > 1 { Severity::Good } else { Severity::Warning };

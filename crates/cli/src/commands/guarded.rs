@@ -7,20 +7,25 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
+use tenure::crash::HeldLease;
 use tenure::{Client, Clock, Instant, Leadership, Term, Timing, Work as LeaderWork};
 
 use crate::exit::{CommandError, Exit};
+use crate::options::Credentials;
 use crate::stderr_writer::say;
-use crate::supervise::{CommandExit, CommandSpec, GuardReport, SpawnFailure, Supervisor, TrustDeadlines};
+use crate::supervise::{
+    CommandExit, CommandSpec, GuardReport, LeaseToRelease, SpawnFailure, Supervisor, TrustDeadlines,
+};
 
 /// A guard, and the command that it runs, if any.
 pub(super) struct Guarded {
     client: Client,
     stdin: Stdin,
     timing: Timing,
-    /// Variables that neither the guard nor its commands get.
-    hidden: Vec<OsString>,
+    credentials: Credentials,
     supervisor: Supervisor,
+    /// What the guard was told to release, should this process die.
+    lease: Option<LeaseToRelease>,
     /// Held while the command, or anything it left behind, is alive: the lease is not released before.
     work: Option<LeaderWork>,
     /// When to stop waiting for a guard that has not reported the start of the command, or its end.
@@ -67,20 +72,21 @@ pub(super) enum CommandUpdate {
 }
 
 impl Guarded {
-    /// Starts a guard. Neither it nor its commands get the `hidden` variables.
+    /// Starts a guard. Neither it nor its commands have the credentials in their environment.
     pub(super) fn launch(
         client: &Client,
         stdin: Stdin,
         timing: Timing,
-        hidden: Vec<OsString>,
+        credentials: Credentials,
     ) -> Result<Self, CommandError> {
-        let supervisor = launch(client, stdin, &hidden)?;
+        let supervisor = launch(client, stdin, &credentials, None)?;
         Ok(Self {
             client: client.clone(),
             stdin,
             timing,
-            hidden,
+            credentials,
             supervisor,
+            lease: None,
             work: None,
             overdue_at: None,
             stuck: None,
@@ -94,6 +100,7 @@ impl Guarded {
     /// When the arguments are too long to be passed on; nothing runs then.
     pub(super) fn start(&mut self, program: Program<'_>, work: LeaderWork, trust: TrustDeadlines) -> io::Result<()> {
         let Program { command, mut env, directory } = program;
+        self.holds(Some(work.leadership()));
         let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         env.push((OsString::from("TENURE_TERM"), OsString::from(work.leadership().term().to_string())));
         let order = CommandSpec {
@@ -101,7 +108,7 @@ impl Guarded {
             args: args.to_vec(),
             env_set: env,
             // The command has no business with the store. Nor does its guard have these, whose environment it could read.
-            env_remove: self.hidden.clone(),
+            env_remove: self.credentials.hidden.clone(),
             directory,
             grace: self.timing.grace(),
             trust,
@@ -165,7 +172,7 @@ impl Guarded {
                 GuardReport::GuardDied => {
                     let told = if self.work.is_some() { "; the command was killed with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
-                    self.supervisor = launch(&self.client, self.stdin, &self.hidden)?;
+                    self.supervisor = launch(&self.client, self.stdin, &self.credentials, self.lease.as_ref())?;
                     CommandUpdate::Cut
                 }
             });
@@ -182,6 +189,19 @@ impl Guarded {
     /// The command cannot be ended: its work counts for as long as this process lives, so that the lease is not released.
     pub(super) fn leave(&mut self) {
         std::mem::forget(self.work.take());
+    }
+
+    /// This process holds the lease of this leadership, or none: the guard is told what to release should this process die.
+    pub(super) fn holds(&mut self, leadership: Option<&Leadership>) {
+        let ttl = self.timing.ttl();
+        let lease = leadership.and_then(HeldLease::of).map(|held| LeaseToRelease { held, ttl });
+        if lease == self.lease {
+            return;
+        }
+        if let Err(error) = self.supervisor.lease(lease.as_ref()) {
+            tracing::warn!(%error, "cannot tell the guard of the lease");
+        }
+        self.lease = lease;
     }
 
     /// The trust in a term was extended.
@@ -304,8 +324,14 @@ pub(super) async fn reach(at: Option<Instant>) {
 }
 
 /// The very program that runs now, even when its file was replaced since.
-fn launch(client: &Client, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, CommandError> {
+fn launch(
+    client: &Client,
+    stdin: Stdin,
+    credentials: &Credentials,
+    lease: Option<&LeaseToRelease>,
+) -> Result<Supervisor, CommandError> {
     let program = Path::new("/proc/self/exe");
+    let hidden = &credentials.hidden;
     let launched = match stdin {
         Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), client.store().life_line(), hidden),
         Stdin::Empty => {
@@ -313,7 +339,12 @@ fn launch(client: &Client, stdin: Stdin, hidden: &[OsString]) -> Result<Supervis
             empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), client.store().life_line(), hidden))
         }
     };
-    launched.map_err(|error| CommandError::new(Exit::Internal, format!("cannot start the guard process: {error}")))
+    let informed = launched.and_then(|mut supervisor| {
+        supervisor.store(&credentials.access)?;
+        supervisor.lease(lease)?;
+        Ok(supervisor)
+    });
+    informed.map_err(|error| CommandError::new(Exit::Internal, format!("cannot start the guard process: {error}")))
 }
 
 /// Longer than any process takes to die that can.

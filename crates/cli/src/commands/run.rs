@@ -13,7 +13,7 @@ use super::restart_delay::RestartDelay;
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{CommandError, Exit};
 use crate::metrics;
-use crate::options::{CandidacyOptions, credentials, open_for};
+use crate::options::{CandidacyOptions, Credentials, open_for};
 use crate::output::CommandEnd;
 use crate::signals::{SignalRequest, Signals, ends_without_command};
 use crate::stderr_writer::say;
@@ -73,7 +73,8 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let _served = metrics::serve(&plan.report.metrics)?;
     let client = open_for(global, &plan.name)?;
     let beginning = Beginning::new(global, plan.purpose.without_a_store(candidate.fail_fast));
-    let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials(global, &plan.environment))?;
+    let credentials = Credentials::new(global, &plan.environment)?;
+    let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials)?;
     let described = options.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
         RunPurpose::Lead { .. } => described,
@@ -140,6 +141,16 @@ impl RunSession<'_> {
                     self.start();
                 }
             }
+            self.inform_guard();
+        }
+    }
+
+    /// Tells the guard of the lease as long as there is one, or work under it.
+    fn inform_guard(&mut self) {
+        if self.leading.is_some() {
+            self.guarded.holds(self.candidacy.leadership().as_ref());
+        } else if !self.guarded.is_busy() {
+            self.guarded.holds(None);
         }
     }
 

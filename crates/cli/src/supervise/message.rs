@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tenure::crash::{HeldLease, StoreAccess};
 use tenure_core::Instant;
 
 use super::encoding::{nanos, os_option, os_pairs, os_string, os_strings};
@@ -41,6 +42,15 @@ pub struct CommandSpec {
     pub grace: Duration,
     /// Until when the command may run, to begin with.
     pub trust: TrustDeadlines,
+}
+
+/// The lease that commands run under, for the guard to release when `tenure` dies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseToRelease {
+    /// The lease.
+    pub held: HeldLease,
+    /// How long it lives at most.
+    pub ttl: Duration,
 }
 
 /// How a command ended.
@@ -109,8 +119,15 @@ pub enum GuardReport {
 /// What `tenure` tells its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum GuardOrder {
-    /// The first order: comes with the standard input for commands and, perhaps, with the life line.
+    /// The first order: comes with the standard input for commands, both ends of the pipe of
+    /// [`LiveWork`](super::live_work::LiveWork) and, perhaps, with the life line.
     Hold,
+    /// How to open the store, should `tenure` die.
+    Store(StoreAccess),
+    /// What to release then: this, or nothing.
+    Lease(Option<LeaseToRelease>),
+    /// `tenure` takes its leave: that it is gone after this is no crash.
+    Goodbye,
     /// Start this, if trust lasts.
     Start(CommandSpec),
     /// Go by this trust from now on.

@@ -12,6 +12,8 @@
 //! none comes, so that a `tenure` that is stopped, swapped out or killed cannot leave work running. The other way round,
 //! when the guard is killed, the kernel kills the command with it, and [`Supervisor`] ends what the command left behind.
 //!
+//! When `tenure` dies without a word, the guard also releases the lease, once everything that ran under it is dead.
+//!
 //! | file | what it holds |
 //! |---|---|
 //! | [`message`] | what the two sides tell each other |
@@ -22,6 +24,7 @@
 //! | [`init`] | a `tenure` of its own, where there are other children |
 //! | `registry` | the guards of this process, which a clean-up must spare |
 //! | [`tree`] | finding, signalling and reaping descendants |
+//! | `live_work` | what is alive of this process and all that its guards run |
 //! | [`guard`] | the guard process |
 //! | `supervisor` | the side of `tenure` |
 
@@ -32,6 +35,7 @@ mod encoding;
 mod fuzz;
 pub mod guard;
 pub mod init;
+mod live_work;
 pub mod message;
 mod packet;
 pub mod procfs;
@@ -39,5 +43,5 @@ mod registry;
 mod supervisor;
 pub mod tree;
 
-pub use message::{CommandExit, CommandSpec, GuardReport, SpawnFailure, TrustDeadlines};
+pub use message::{CommandExit, CommandSpec, GuardReport, LeaseToRelease, SpawnFailure, TrustDeadlines};
 pub use supervisor::Supervisor;

@@ -6,17 +6,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use rustix::net::Shutdown;
 use rustix::process::{Pid, getpid, set_child_subreaper};
+use tenure::crash::StoreAccess;
 use tenure_core::Instant;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
 use super::cgroup::{self, Cgroup};
 use super::guard;
-use super::message::{CommandSpec, GuardOrder, GuardReport, TrustDeadlines};
+use super::live_work::LiveWork;
+use super::message::{CommandSpec, GuardOrder, GuardReport, LeaseToRelease, TrustDeadlines};
 use super::packet::{self, PacketRead};
 use super::registry;
 use crate::stderr_writer::say;
@@ -30,7 +33,8 @@ use crate::stderr_writer::say;
 /// ends the command.
 ///
 /// Dropping it makes the guard kill everything at once, as does the death of this process. [`shutdown`](Self::shutdown)
-/// does the same and waits for it.
+/// does the same and waits for it. Only after a death, or a panic, the guard also releases the lease that it was
+/// [told of](Self::lease).
 #[derive(Debug)]
 pub struct Supervisor {
     /// A stream only in name: tokio has no type for sockets that keep packets apart, but all it does with this one is to
@@ -38,6 +42,9 @@ pub struct Supervisor {
     control: UnixStream,
     guard: GuardProcess,
     busy: bool,
+    /// Whether the guard has reported that it is about to start a command, and not what became of it.
+    begun: bool,
+    live_work: &'static LiveWork,
     /// Whether the guard is well, but cannot end its command.
     stuck: bool,
     /// When a guard that has not confirmed an extension of trust counts as gone.
@@ -69,12 +76,31 @@ impl Supervisor {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = packet::channel()?;
         let guard = GuardProcess::spawn(guard_program, theirs, hidden)?;
-        let files: Vec<_> = [Some(stdin), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
+        let live_work = LiveWork::of_this_process()?;
+        let [bytes, alive] = live_work.ends();
+        let files: Vec<_> = [stdin, bytes, alive].into_iter().chain(life_line.as_ref().map(AsFd::as_fd)).collect();
         packet::send(&ours, &GuardOrder::Hold, &files)?;
         // From here on the guard alone holds it.
         drop(life_line);
         let control = UnixStream::from_std(net::UnixStream::from(ours))?;
-        Ok(Self { control, guard, busy: false, stuck: false, heard_by: None })
+        Ok(Self { control, guard, busy: false, begun: false, live_work, stuck: false, heard_by: None })
+    }
+
+    /// Tells the guard how to open the store, should this process die.
+    ///
+    /// # Errors
+    /// As told at [`Supervisor`].
+    pub fn store(&mut self, access: &StoreAccess) -> io::Result<()> {
+        self.order(&GuardOrder::Store(access.clone()))
+    }
+
+    /// Tells the guard what to release, should this process die: this lease from now on, or none. It does so after
+    /// everything that any guard of this process ran is dead.
+    ///
+    /// # Errors
+    /// As told at [`Supervisor`].
+    pub fn lease(&mut self, lease: Option<&LeaseToRelease>) -> io::Result<()> {
+        self.order(&GuardOrder::Lease(lease.cloned()))
     }
 
     /// Orders the guard to start a command. [`next`](Self::next) says whether it did.
@@ -159,10 +185,12 @@ impl Supervisor {
         match received {
             Ok(PacketRead::Message(report, _)) => {
                 if report == GuardReport::Starting {
+                    self.begun = true;
                     self.guard.leave_cgroup_to_guard();
                 }
                 self.busy =
                     matches!(report, GuardReport::Starting | GuardReport::Started { .. } | GuardReport::Held { .. });
+                self.begun &= self.busy;
                 self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
                 report
             }
@@ -170,6 +198,10 @@ impl Supervisor {
             Ok(PacketRead::Closed) | Err(_) => {
                 let _ = self.guard.kill();
                 self.guard.bury().await;
+                if std::mem::take(&mut self.begun) {
+                    // The guard had counted it, and cannot take it back.
+                    self.live_work.end();
+                }
                 GuardReport::GuardDied
             }
         }
@@ -182,8 +214,7 @@ impl Supervisor {
     /// Returns whether nothing is left, within a bounded time. If it is cancelled, the guard goes on without being waited
     /// for.
     pub async fn shutdown(mut self) -> bool {
-        // An error means that the line is broken already.
-        let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
+        self.take_leave();
         let closed = async {
             while let Ok(PacketRead::Message(report, _)) = self.receive().await {
                 if report != GuardReport::Heard {
@@ -201,6 +232,14 @@ impl Supervisor {
         tokio::time::timeout(BURIED_WITHIN, self.guard.bury()).await.is_ok()
     }
 
+    /// Lets the guard end. It must not take that for the death of this process.
+    fn take_leave(&self) {
+        // Errors mean that the line is broken already, or that the guard does not read: it then releases what has been
+        // released, which does nothing.
+        let _ = self.order(&GuardOrder::Goodbye);
+        let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
+    }
+
     fn order(&self, order: &GuardOrder) -> io::Result<()> {
         packet::send(&self.control, order, &[])
     }
@@ -213,6 +252,15 @@ impl Supervisor {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 outcome => return outcome,
             }
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        // A panic is a death: the lease is released as soon as the process is gone.
+        if !thread::panicking() {
+            self.take_leave();
         }
     }
 }

@@ -6,16 +6,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure::store::ledger::{Act, Claim, Claimed, Finish, OpenJob, OpenJobs, RunOutcome, Tick};
-use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::store::{Campaign, ElectionKey, Store};
 use tenure::{CandidateId, ElectionName, JobName, Namespace, Priority};
 use tenure_core::{CampaignReply, Nonce};
 use tenure_testkit::eventually;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{Scenario, sh};
-use tenure_testkit::stores::{Postgres, Redis};
+use tenure_testkit::stores::Redis;
 
-use crate::support::{event, every_second, jobs, scenario, tenure};
+use crate::support::{WITH_TABLES, event, every_second, jobs, scenario, tenure};
 
 /// What the runs of a test have written, one line each.
 fn journal(scenario: &Scenario) -> Vec<(String, String)> {
@@ -38,12 +37,7 @@ fn each_tick_fires_once_on_redis_too() {
 
 #[test]
 fn each_tick_fires_once_on_postgres_too() {
-    let tables = |role: &str| {
-        let config = PostgresConfig::from_url(&"postgres://owner@127.0.0.1/postgres".parse().unwrap()).unwrap();
-        Migration::new(&config).role(role).unwrap().script()
-    };
-    let postgres = Postgres { tables };
-    each_tick_fires_once(&Scenario::new(&postgres, tenure()));
+    each_tick_fires_once(&Scenario::new(&WITH_TABLES, tenure()));
 }
 
 fn each_tick_fires_once(scenario: &Scenario) {

@@ -7,6 +7,7 @@ mod bad_input;
 mod broadcasts;
 mod containment;
 mod cron;
+mod cron_crashes;
 mod cron_ends;
 mod cron_orders;
 mod cron_reload;

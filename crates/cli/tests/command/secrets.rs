@@ -1,10 +1,13 @@
 //! A password in the address of the store is shown by nobody.
 
+use rustix::process::Signal;
+use tenure_testkit::eventually;
+use tenure_testkit::postgres::APP_PASSWORD;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 
 use crate::migrate::{APP, PASSWORD, POSTGRES};
-use crate::support::scenario;
+use crate::support::{WITH_TABLES, scenario, tenure};
 
 const CANARY: &str = "canary-7f3a";
 
@@ -95,4 +98,22 @@ fn neither_the_command_nor_its_guard_has_the_password_of_the_store_unless_it_is_
     assert!(hidden.contains("PGAPPNAME=shown") && !hidden.contains(PASSWORD), "{hidden}");
     let kept = printed(&["--keep-env", "PGPASSWORD"]);
     assert!(kept.contains(&format!("PGPASSWORD={PASSWORD}")), "{kept}");
+}
+
+/// What neither the guard nor its command finds in the environment, the guard has all the same when it needs it.
+#[test]
+fn after_a_crash_the_guard_opens_the_store_with_the_password_that_tenure_was_given() {
+    let scenario = Scenario::new(&WITH_TABLES, tenure());
+    let store = scenario.store();
+    let (login, place) = store.strip_prefix("postgres://").unwrap().split_once('@').unwrap();
+    let (user, _) = login.split_once(':').unwrap();
+    let address = format!("postgres://{user}@{place}");
+    let words = ["--store", &address, "run", ELECTION, "--ttl", "30s", "--", "sh", "-c", "echo leads; exec sleep 600"];
+    let leader = RunningProcess::start(scenario.bare(words).env("PGPASSWORD", APP_PASSWORD));
+    leader.stdout().find("leadership", |line| (line == "leads").then_some(()));
+    leader.signal(Signal::KILL);
+    eventually("the release of the lease", || {
+        let history = scenario.json(&["history", ELECTION, "--json"]);
+        history.as_array().unwrap().iter().any(|change| change["reason"] == "crashed")
+    });
 }

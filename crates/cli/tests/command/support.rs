@@ -5,9 +5,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde_json::Value;
+use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
-use tenure_testkit::stores::Sqlite;
+use tenure_testkit::stores::{Postgres, Sqlite};
 
 /// With a store that commands find who only look.
 pub(crate) fn scenario() -> Scenario {
@@ -53,4 +54,12 @@ pub(crate) fn event(running: &RunningProcess, name: &str) -> Value {
 /// What `tenure cron status` says of the jobs of the election, with so many runs.
 pub(crate) fn jobs(scenario: &Scenario, runs: usize) -> Value {
     scenario.json(&["cron", "status", "cron-test", "--runs", &runs.to_string(), "--json"])
+}
+
+/// PostgreSQL with the tables that the library makes.
+pub(crate) const WITH_TABLES: Postgres = Postgres { tables };
+
+fn tables(role: &str) -> String {
+    let config = PostgresConfig::from_url(&"postgres://owner@127.0.0.1/postgres".parse().unwrap()).unwrap();
+    Migration::new(&config).role(role).unwrap().script()
 }

@@ -12,10 +12,8 @@ use tenure_testkit::test_timing::TestTiming;
 use crate::scenario;
 
 pub(crate) fn case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts(store: &dyn Backend) {
-    // Where a death is seen nobody waits for a lease, not even for one that no test could wait out.
-    let timings =
-        if store.abilities().sees_death { &[TestTiming::SHORT, TestTiming::PATIENT][..] } else { &[TestTiming::SHORT] };
-    for &timing in timings {
+    // Nobody waits for a lease, not even for one that no test could wait out.
+    for timing in [TestTiming::SHORT, TestTiming::PATIENT] {
         let scenario = scenario(store).with_timing(timing);
         let leader = scenario.candidate("a");
         let worker = ProcessHandle::open(scenario.next_start().pid);

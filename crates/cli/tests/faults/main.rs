@@ -5,6 +5,8 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod commands;
+mod crash_helpers;
+mod crash_releases;
 mod deaths;
 mod limits;
 mod line;
@@ -48,6 +50,17 @@ tenure_testkit::fault_cases! {
         case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts
         case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campaigns_again
         case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind
+    }
+    crash_releases {
+        case_03_the_guard_of_a_killed_leader_ends_its_command_and_releases_the_lease
+        case_03_when_the_guard_is_killed_as_well_the_lease_runs_out
+        case_03_the_lock_of_a_killed_holder_is_released
+        case_03_while_the_store_is_away_nobody_waits_for_the_guard_of_a_killed_leader
+    }
+    crash_helpers {
+        case_03_the_helper_of_a_killed_process_releases_what_it_led
+        case_03_a_process_that_takes_its_leave_is_not_taken_for_one_that_died
+        case_03_when_the_helper_is_killed_as_well_the_lease_runs_out
     }
     line {
         case_03_when_the_next_in_line_have_left_a_killed_leader_is_missed_all_the_same
@@ -162,7 +175,7 @@ tenure_testkit::fault_cases! {
     ]
 }
 
-tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
+tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write, "library-leader" => crash_helpers::lead }
 
 fn scenario(store: &dyn Backend) -> Scenario {
     Scenario::new(store, program())

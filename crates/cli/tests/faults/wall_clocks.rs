@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::candidate::CandidateProcess;
-use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::process::{ProcessHandle, signal_all};
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Backend;
 use tenure_testkit::test_timing::TestTiming;
@@ -100,7 +100,9 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_o
     let next = scenario.candidate("b");
     next.stands_by();
     let killed_ns = boot_ns();
-    leader.signal(Signal::KILL);
+    // With its guard, which would release the lease.
+    leader.note_kill();
+    signal_all([&leader.running.process, &worker.parent()], Signal::KILL);
     scenario.store.wall_clock().jump_to(-HOUR_S);
     let second = scenario.next_start();
     assert_eq!(second.candidate, "b");

@@ -142,6 +142,8 @@ pub enum LossReason {
     Unheard,
     /// It was granted, but could not be relied on.
     Withdrawn,
+    /// The leader's process died; another process released the lease once nothing of it was left.
+    Crashed,
 }
 
 impl LossReason {
@@ -159,6 +161,7 @@ impl LossReason {
             Self::Regressed => "regressed",
             Self::Unheard => "unheard",
             Self::Withdrawn => "withdrawn",
+            Self::Crashed => "crashed",
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::{env, fs};
 
 use rustls::RootCertStore;
+use tenure_store::Variables;
 
 /// Everything the parser needs besides the address.
 pub(crate) trait Environment {
@@ -40,12 +41,15 @@ pub(crate) struct FileKind {
     pub(crate) owner: u32,
 }
 
-/// The environment of this process.
-pub(crate) struct ProcessEnvironment;
+/// The environment of this process, with these variables.
+#[derive(Default)]
+pub(crate) struct ProcessEnvironment {
+    pub(crate) variables: Variables,
+}
 
 impl Environment for ProcessEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
-        env::var(name).ok().filter(|value| !value.is_empty())
+        self.variables.get(name)
     }
 
     fn look(&self, path: &Path) -> io::Result<FileKind> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Hint, Interest, Namespace, Observation,
-    PubSubEvent, Renew, RenewReply, Replies, Resign, StoreError, StoreErrorKind,
+    Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Hint, Interest, LossReason, Namespace,
+    Observation, PubSubEvent, Renew, RenewReply, Replies, Resign, StoreError, StoreErrorKind,
 };
 use tokio::time::timeout;
 
@@ -124,11 +124,26 @@ impl AdvisoryInner {
         for request in batch {
             self.shared.waiters().withdrawn(&request.key, request.nonce);
         }
+        if batch.iter().any(|request| request.reason == LossReason::Crashed) {
+            return self.announce_crashes(batch).await;
+        }
         let Some(session) = self.shared.living_session() else { return vec![Ok(()); batch.len()] };
         // A lock that is not freed because nobody waits for it would be held for nobody.
         let task = tokio::spawn(resign(session, batch.to_vec()));
         match task.await.unwrap_or_else(|_| Err(interrupted())) {
             Ok(()) => vec![Ok(()); batch.len()],
+            Err(fault) => self.spread(&fault, batch.len()),
+        }
+    }
+
+    /// The locks of a process that died went with its session. Those who wait for them are told that nobody acts under them
+    /// any more, so that they need not wait for that.
+    async fn announce_crashes(&self, batch: &[Resign]) -> Replies<()> {
+        let crashed = |request: &Resign| Some(Notice::Crashed(request.key.clone(), request.term?));
+        let notices: Vec<Notice> = batch.iter().filter_map(crashed).collect();
+        match self.shared.session().await {
+            Ok(session) if notify(&session, &notices).await => vec![Ok(()); batch.len()],
+            Ok(_) => self.spread(&interrupted(), batch.len()),
             Err(fault) => self.spread(&fault, batch.len()),
         }
     }

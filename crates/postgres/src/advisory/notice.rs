@@ -14,6 +14,8 @@ pub(super) enum Notice {
     Freed(ElectionKey, Option<CandidateId>),
     /// It has a holder.
     Led(ElectionKey),
+    /// Its holder under this term has died, and so has everything that worked under it. Sent by whoever has seen that.
+    Crashed(ElectionKey, Term),
     /// Its holder under this term should hand it over.
     Asked(ElectionKey, Term, Handover),
     /// A lock that this server process held is free. Sent by a waiter for that lock.
@@ -31,7 +33,7 @@ impl Notice {
     /// The election that it is about, if any.
     pub(super) fn key(&self) -> Option<&ElectionKey> {
         match self {
-            Self::Freed(key, _) | Self::Led(key) | Self::Asked(key, ..) => Some(key),
+            Self::Freed(key, _) | Self::Led(key) | Self::Crashed(key, _) | Self::Asked(key, ..) => Some(key),
             Self::Gone(_) | Self::Unwatched(_) => None,
         }
     }
@@ -42,6 +44,7 @@ impl Notice {
         let (word, key, successor) = match self {
             Self::Freed(key, successor) => ("freed".to_owned(), key, successor.as_ref()),
             Self::Led(key) => ("led".to_owned(), key, None),
+            Self::Crashed(key, term) => (format!("crashed {term}"), key, None),
             Self::Asked(key, term, handover) => (format!("asked {term}"), key, handover.successor.as_ref()),
             Self::Gone(holder) => return format!("gone {holder}"),
             Self::Unwatched(holder) => return format!("unwatched {holder}"),
@@ -72,8 +75,13 @@ impl Notice {
             "freed" => Some(Self::Freed(key, successor)),
             "led" => Some(Self::Led(key)),
             word => {
-                let term = Term::new(word.strip_prefix("asked ")?.parse().ok()?)?;
-                Some(Self::Asked(key, term, Handover { successor }))
+                let (word, term) = word.split_once(' ')?;
+                let term = Term::new(term.parse().ok()?)?;
+                match word {
+                    "asked" => Some(Self::Asked(key, term, Handover { successor })),
+                    "crashed" => Some(Self::Crashed(key, term)),
+                    _ => None,
+                }
             }
         }
     }
@@ -117,6 +125,7 @@ mod tests {
             Notice::Freed(key.clone(), None),
             Notice::Freed(key.clone(), successor.clone()),
             Notice::Led(key.clone()),
+            Notice::Crashed(key.clone(), Term::new(7).unwrap()),
             Notice::Asked(key.clone(), Term::new(7).unwrap(), Handover { successor }),
             Notice::Asked(key, Term::new(Term::MAX).unwrap(), Handover { successor: None }),
             Notice::Gone(4_711),

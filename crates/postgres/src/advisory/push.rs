@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_store::record::RESERVATION;
 use tenure_store::remote::push_hub::{PushHub, PushSink, PushSource};
-use tenure_store::{ElectionKey, Hint, Interest};
+use tenure_store::{CandidateId, ElectionKey, Hint, Interest};
 
 use super::super::pubsub::ChannelSubscriptions;
 use super::holder_wait;
@@ -111,21 +111,13 @@ impl AdvisoryPushSource {
         }
         let waits = |key, successor| shared.waiters().waits(key, successor, shared.clock.now());
         match notice {
-            Notice::Freed(key, successor) => {
-                if shared.waiters().given_back(key, from) {
-                    push_sink.tell(Interest::Own, Hint::at(key.clone()));
+            Notice::Freed(key, successor) => freed(&shared, push_sink, from, key, successor.as_ref()),
+            Notice::Crashed(key, term) => {
+                // Nobody is left who could take itself for the holder: what it left is as good as given back.
+                let holder = shared.waiters().holder_under(key, *term);
+                if let Some(holder) = holder {
+                    freed(&shared, push_sink, holder, key, None);
                 }
-                if let Some(is_first) = waits(key, successor.as_ref()) {
-                    let is_others = shared.waiters().was_watched(key) && !shared.awaited.is_waiting_for(from);
-                    let after = match (is_first, successor) {
-                        (false, _) => RESERVATION,
-                        // One of all who stand by was woken by the server: it goes first, and the others see who leads.
-                        (true, None) if is_others => COURTESY.mul_f64(1.0 + part()),
-                        (true, _) => Duration::ZERO,
-                    };
-                    push_sink.tell(Interest::Own, Hint { key: Some(key.clone()), after });
-                }
-                push_sink.tell(Interest::All, Hint::at(key.clone()));
             }
             Notice::Led(key) => {
                 missed.forget(key);
@@ -154,6 +146,31 @@ impl AdvisoryPushSource {
             }
         }
     }
+}
+
+/// This server process holds a lock no more, and its client knows it.
+fn freed(
+    shared: &AdvisoryShared,
+    push_sink: &PushSink,
+    holder: i32,
+    key: &ElectionKey,
+    successor: Option<&CandidateId>,
+) {
+    if shared.waiters().given_back(key, holder) {
+        push_sink.tell(Interest::Own, Hint::at(key.clone()));
+    }
+    let waits = shared.waiters().waits(key, successor, shared.clock.now());
+    if let Some(is_first) = waits {
+        let is_others = shared.waiters().was_watched(key) && !shared.awaited.is_waiting_for(holder);
+        let after = match (is_first, successor) {
+            (false, _) => RESERVATION,
+            // One of all who stand by was woken by the server: it goes first, and the others see who leads.
+            (true, None) if is_others => COURTESY.mul_f64(1.0 + part()),
+            (true, _) => Duration::ZERO,
+        };
+        push_sink.tell(Interest::Own, Hint { key: Some(key.clone()), after });
+    }
+    push_sink.tell(Interest::All, Hint::at(key.clone()));
 }
 
 /// Elections whose leader is gone, and when to look for the next one if it has not announced itself by then.

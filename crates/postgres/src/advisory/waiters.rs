@@ -20,7 +20,7 @@ struct ElectionWaiters {
     key: ElectionKey,
     waiting: Vec<Waiter>,
     /// The server process that holds the lock.
-    holder: Option<i32>,
+    holder: Option<SeenHolder>,
     /// Whether another process waits for its end, and is woken first.
     is_watched: bool,
     /// The highest term ever seen here.
@@ -29,9 +29,16 @@ struct ElectionWaiters {
     foreigner: Option<(i32, Term)>,
     /// Until when a lock is kept unused that this server process held and did not give back: its client may not know yet that
     /// it has lost it.
-    unused: Option<(i32, Instant)>,
+    unused: Option<(SeenHolder, Instant)>,
     /// The number of attempts in a row in which the lock was neither available nor held.
     blocked: u32,
+}
+
+/// A server process that was seen to hold a lock, and the term it held it under, if it had drawn one.
+#[derive(Debug, Clone, Copy)]
+struct SeenHolder {
+    pid: i32,
+    term: Option<Term>,
 }
 
 #[derive(Debug)]
@@ -56,7 +63,7 @@ impl Waiters {
     pub(super) fn kept_out(&mut self, request: &Campaign, holder: Option<&LockHolder>, now: Instant) -> Held {
         let election = self.election(&request.key);
         election.wait(request, now);
-        election.holder = holder.map(|holder| holder.pid);
+        election.holder = holder.map(|holder| SeenHolder { pid: holder.pid, term: holder.term });
         election.is_watched = holder.is_some_and(|holder| holder.waiters > 0);
         let leader = holder.and_then(|holder| election.leader(holder));
         election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };
@@ -91,8 +98,15 @@ impl Waiters {
     /// Records that this server process has given it back. Returns whether a candidate here waited for that.
     pub(super) fn given_back(&mut self, key: &ElectionKey, holder: i32) -> bool {
         let election = self.election(key);
-        election.holder.take_if(|known| *known == holder);
-        election.unused.take_if(|(known, _)| *known == holder).is_some()
+        election.holder.take_if(|known| known.pid == holder);
+        election.unused.take_if(|(known, _)| known.pid == holder).is_some()
+    }
+
+    /// The server process that was last seen to hold the lock, if that was under this term.
+    pub(super) fn holder_under(&mut self, key: &ElectionKey, term: Term) -> Option<i32> {
+        let election = self.election(key);
+        let seen = election.holder.into_iter().chain(election.unused.map(|(holder, _)| holder));
+        seen.filter(|holder| holder.term == Some(term)).map(|holder| holder.pid).next()
     }
 
     pub(super) fn granted(&mut self, key: &ElectionKey, nonce: Nonce, term: Term) {
@@ -138,7 +152,7 @@ impl Waiters {
 
     /// Records that another process waits for the end of this server process.
     pub(super) fn watched(&mut self, holder: i32) {
-        for election in self.elections.values_mut().filter(|election| election.holder == Some(holder)) {
+        for election in self.elections.values_mut().filter(|election| election.is_held_by(holder)) {
             election.is_watched = true;
         }
     }
@@ -152,14 +166,13 @@ impl Waiters {
 
     /// The elections in which a candidate here waits for this server process.
     pub(super) fn waiting_for(&self, holder: i32, now: Instant) -> Vec<ElectionKey> {
-        let waits =
-            |election: &&ElectionWaiters| election.holder == Some(holder) && election.fresh(now).next().is_some();
+        let waits = |election: &&ElectionWaiters| election.is_held_by(holder) && election.fresh(now).next().is_some();
         self.elections.values().filter(waits).map(|election| election.key.clone()).collect()
     }
 
     /// One lock of this server process that a candidate here waits for, and the ttl of that candidate.
     pub(super) fn lock_of(&self, holder: i32, now: Instant) -> Option<(i64, Duration)> {
-        let of_holder = self.elections.iter().filter(|(_, election)| election.holder == Some(holder));
+        let of_holder = self.elections.iter().filter(|(_, election)| election.is_held_by(holder));
         of_holder.filter_map(|(id, election)| Some((*id, election.fresh(now).next()?.ttl))).next()
     }
 
@@ -178,6 +191,10 @@ impl Waiters {
 }
 
 impl ElectionWaiters {
+    fn is_held_by(&self, pid: i32) -> bool {
+        self.holder.is_some_and(|holder| holder.pid == pid)
+    }
+
     fn wait(&mut self, request: &Campaign, now: Instant) {
         self.waiting.retain(|waiting| waiting.nonce != request.nonce && now < waiting.fresh_until);
         let fresh_until = now + request.stand_by_for;

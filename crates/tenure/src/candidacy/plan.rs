@@ -131,6 +131,7 @@ impl CandidacyPlan {
         let elector = Elector::new(Candidate { id: candidate, timing, priority, health_within: self.health_within });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
         let mut entry = DrivenCandidacy::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        entry.is_known_to(self.client.crash_helper());
         if !self.stands_by {
             entry.never_stands_by();
         }

@@ -14,6 +14,7 @@ use super::companion::{self, Beside, Companion};
 use super::entropy::Entropy;
 use super::in_flight::InFlight;
 use crate::callback::CallbackRunner;
+use crate::crash::{CrashHelper, HeldLease};
 use crate::event::{ElectionError, Event, EventKind, Subscriber};
 use crate::leadership::Leadership;
 use crate::metrics::Recorder;
@@ -41,6 +42,8 @@ pub(crate) struct DrivenCandidacy {
     callbacks: Option<Arc<CallbackRunner>>,
     companions: Vec<Arc<dyn Companion>>,
     recorder: Recorder,
+    /// Is told of every lease, to release it after a crash.
+    crash_helper: Option<CrashHelper>,
     due: Option<Instant>,
 }
 
@@ -67,6 +70,7 @@ impl DrivenCandidacy {
             subscribers: Vec::new(),
             callbacks,
             companions: Vec::new(),
+            crash_helper: None,
             due: None,
         }
     }
@@ -74,6 +78,11 @@ impl DrivenCandidacy {
     /// It leaves after its first answer: a place in line would be somebody else's loss until it is known to have left.
     pub(crate) fn never_stands_by(&mut self) {
         self.stand_by_for = Duration::ZERO;
+    }
+
+    /// After a crash of this process this helper, if there is one, releases what it led.
+    pub(crate) fn is_known_to(&mut self, crash_helper: Option<CrashHelper>) {
+        self.crash_helper = crash_helper;
     }
 
     pub(crate) fn id(&self) -> CandidacyId {
@@ -302,6 +311,9 @@ impl DrivenCandidacy {
                 if let Some(grant) = &self.grant {
                     grant.distrust();
                 }
+                if let Some(helper) = &self.crash_helper {
+                    helper.holds_none(self.shared.id.0);
+                }
                 in_flight.resign(from, Resign { key, nonce, term, successor, reason }, patience);
             }
         }
@@ -315,6 +327,9 @@ impl DrivenCandidacy {
         (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);
         let leadership = Leadership::new(Arc::clone(&self.shared), grant);
+        if let (Some(helper), Some(lease)) = (&self.crash_helper, HeldLease::of(&leadership)) {
+            helper.holds(self.shared.id.0, lease, self.elector.candidate().timing.ttl());
+        }
         if let Some(runner) = &self.callbacks {
             // What it does under this term has to end before the lease is released.
             let work = leadership.hold();

@@ -119,6 +119,7 @@ pub(super) const TRANSITIONS: Metric = Metric {
             LossReason::Regressed.as_str(),
             LossReason::Unheard.as_str(),
             LossReason::Withdrawn.as_str(),
+            LossReason::Crashed.as_str(),
         ],
     }),
     ..counter("tenure_transitions_total", "Starts and ends of leaderships of this process, by reason.")

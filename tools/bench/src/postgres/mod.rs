@@ -22,7 +22,7 @@ use self::kind::PostgresStoreKind;
 use self::server::BenchPostgres;
 use crate::figures::{self, Bench};
 use crate::roles::Bare;
-use crate::{group, outages};
+use crate::{crashes, group, outages};
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -51,6 +51,8 @@ enum PostgresFigure {
     Elections,
     /// A thousand followers of one leader, and a resignation among them.
     Crowd,
+    /// Leaders with a command that are killed one after the other.
+    Crashes,
 }
 
 /// What is done by hand with a row.
@@ -75,7 +77,13 @@ pub(crate) fn run(options: PostgresFigureOptions) -> Result<(), Box<dyn Error>> 
         PostgresFigure::Group => watch_groups(&kinds, bench),
         PostgresFigure::Elections => elections::run(&kinds, bench),
         PostgresFigure::Crowd => kinds.iter().try_for_each(|kind| crowd::run(*kind, bench)),
+        PostgresFigure::Crashes => kinds.iter().try_for_each(|kind| kill_in_a_row(*kind, bench)),
     })
+}
+
+fn kill_in_a_row(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let server = BenchPostgres::start()?;
+    crashes::measure(kind.suffix(), &server.url(kind), bench)
 }
 
 fn strike(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {

@@ -17,7 +17,7 @@ use tenure_testkit::redis::RedisServer;
 use self::load::RedisCounters;
 use crate::figures::{Bench, FigureOptions};
 use crate::roles::Bare;
-use crate::{group, outages};
+use crate::{crashes, group, outages};
 
 /// What is done by hand on Redis.
 pub(crate) const BARE: Bare =
@@ -37,6 +37,8 @@ pub(crate) enum RedisFigure {
     Crowd,
     /// A leader that is cut off from the store.
     Outages,
+    /// Leaders with a command that are killed one after the other.
+    Crashes,
 }
 
 /// Measures, and prints a table.
@@ -47,6 +49,7 @@ pub(crate) fn run(options: FigureOptions<RedisFigure>) -> Result<(), Box<dyn Err
         RedisFigure::Elections => elections::run(bench),
         RedisFigure::Group => watch_group(bench),
         RedisFigure::Crowd => crowd::run(bench),
+        RedisFigure::Crashes => crashes::measure("", &RedisServer::start().url(), bench),
         RedisFigure::Outages => {
             let server = RedisServer::start();
             let url_at = |address| format!("redis://{address}");

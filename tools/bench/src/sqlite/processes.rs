@@ -3,9 +3,22 @@
 use std::error::Error;
 use std::path::Path;
 
+use crate::crashes;
 use crate::processes::Measured;
+use crate::scale::Scale;
 
 const RUNS: usize = 20;
+
+/// One leader after the other.
+pub(crate) fn kill_in_a_row(client: &Path) -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let store = format!("sqlite:{}", directory.path().join("bench.db").display());
+    let kills = Scale::FULL.kills;
+    let took = crashes::kill_in_a_row(client, &store, kills)?;
+    println!("## {} on SQLite", crashes::title(kills));
+    println!("from the kill to the next leader: {}", took.in_millis());
+    Ok(())
+}
 
 pub(crate) fn run(client: &Path) -> Result<(), Box<dyn Error>> {
     let mut measured = Measured::default();

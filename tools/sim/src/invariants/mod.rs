@@ -75,6 +75,8 @@ pub(crate) enum Occurrence<'a> {
     Lost { node: usize, term: Term, reason: LossReason },
     /// A request was sent.
     Sent { node: usize, request: &'a Request },
+    /// What outlived a process sent a release of a lease that it had held.
+    ReleasedInPlaceOf { node: usize, life: u32, term: Term },
     /// The application asked whether it leads, was told yes, and acted.
     Acted { node: usize, term: Term },
     /// Work runs: it has begun, or its process was away and it has had the time to be ended.

@@ -44,6 +44,13 @@ impl Invariant for ResignedTerms {
                 }
                 _ => return Ok(()),
             },
+            Occurrence::ReleasedInPlaceOf { node, life, term } => {
+                if world.works_as(node, life, term) {
+                    let name = world.name(node);
+                    return Err(format!("term {term} is released in the place of {name} while its work goes on"));
+                }
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if self.is_released(world, node, term) {

@@ -158,6 +158,11 @@ impl SimStore {
         self.kept.record.lease.as_ref().is_some_and(|lease| lease.nonce == nonce)
     }
 
+    /// To which nonce the last grant was, and under which term.
+    pub(crate) fn granted(&self) -> Option<(Nonce, Term)> {
+        self.kept.record.lease.as_ref().map(|lease| (lease.nonce, lease.leader.term))
+    }
+
     /// What is left of the lease at this moment of its clock.
     pub(crate) fn lease_left(&self, shown: Instant) -> Duration {
         self.kept.record.lease.as_ref().map_or(Duration::ZERO, |lease| lease.expires_at.saturating_since(shown))

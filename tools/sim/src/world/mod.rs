@@ -1,5 +1,6 @@
 //! One election: candidates, their machines, a network and a store, in true time.
 
+mod crash_release;
 mod healing;
 mod jobs;
 mod limits;
@@ -190,6 +191,7 @@ impl SimWorld {
             SimEvent::AtProcess { to, input, sent } => self.deliver(to, input, sent),
             SimEvent::Act { by, term } => self.act_again(by, term),
             SimEvent::Guard { of, term } => self.guard(of, term),
+            SimEvent::CrashRelease(lease) => self.send_crash_release(lease),
             SimEvent::WorkEnds { of, term } => self.work_ends(of, term),
             SimEvent::WorkGoesOn { of, term } => self.work_goes_on(of, term),
             SimEvent::Write { by, term } => self.write(by, term),

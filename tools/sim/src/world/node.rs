@@ -1,8 +1,9 @@
 //! A candidate: its process, the machine under it, its work, and its line to the store.
 
 use tenure_core::store_rules::record::ProcessWatch;
-use tenure_core::{Elector, ElectorPhase, Instant, Term};
+use tenure_core::{Elector, ElectorPhase, Instant, Nonce, Term};
 
+use super::crash_release::OrphanedLease;
 use super::queue::Incarnation;
 use crate::clock::{SimClock, SimTime};
 use crate::options::SimCandidate;
@@ -30,6 +31,10 @@ pub(crate) struct SimNode {
     pub(crate) lag: u64,
     /// The term that the application was last told it leads under.
     pub(crate) told: Option<Term>,
+    /// What it was last granted.
+    pub(crate) held: Option<(Nonce, Term)>,
+    /// A lease that its process has left behind, until its work is gone as well.
+    pub(crate) orphaned: Option<OrphanedLease>,
     pub(crate) work: Option<SimWork>,
     pub(crate) link: SimLink,
     pub(crate) is_ill: bool,
@@ -81,6 +86,8 @@ impl SimNode {
             wake_at: None,
             lag: 0,
             told: None,
+            held: None,
+            orphaned: None,
             work: None,
             link: SimLink::default(),
             is_ill: false,

@@ -31,6 +31,7 @@ impl SimWorld {
         process.elector = Some(elector);
         process.life += 1;
         process.told = None;
+        process.held = None;
         process.is_ill = false;
         process.watches.clear();
         self.disturb();
@@ -59,7 +60,8 @@ impl SimWorld {
         self.stop_jobs(node, false)?;
         self.stop_mail(node);
         self.see(&Occurrence::Crashed { node })?;
-        self.orphan_work(node)
+        self.orphan_work(node)?;
+        self.leave_to_guard(node)
     }
 
     /// Something reaches a process, or waits until it is there again.
@@ -151,6 +153,8 @@ impl SimWorld {
                 let of = self.nodes[node].life(node);
                 let is_stubborn = self.draws_stubborn_work();
                 self.nodes[node].told = Some(term);
+                let nonce = self.nodes[node].elector.as_ref().and_then(Elector::nonce);
+                self.nodes[node].held = nonce.map(|nonce| (nonce, term));
                 let work = SimWork::new(of, term, trust.kill_at, is_stubborn);
                 self.begin_work(node, work)?;
                 self.begin_jobs(node, term)?;

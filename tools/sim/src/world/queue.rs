@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use tenure_core::{Input, Request, Term};
 
+use super::crash_release::OrphanedLease;
 use super::jobs::SimJobEvent;
 use super::messages::SimMailEvent;
 use crate::clock::SimTime;
@@ -21,6 +22,8 @@ pub(crate) enum SimEvent {
     Act { by: Incarnation, term: Term },
     /// The guard looks whether the time of the work is over.
     Guard { of: Incarnation, term: Term },
+    /// What outlived a process releases its lease.
+    CrashRelease(OrphanedLease),
     /// Work ends.
     WorkEnds { of: Incarnation, term: Term },
     /// Work that was away has had the time to be ended.

@@ -102,7 +102,8 @@ impl SimWorld {
             | FaultClass::StoreErrors
             | FaultClass::UnsureGrants
             | FaultClass::SlowWork
-            | FaultClass::StubbornWork => (),
+            | FaultClass::StubbornWork
+            | FaultClass::GuardRelease => (),
         }
         Ok(())
     }

@@ -193,6 +193,11 @@ impl View<'_> {
         node.work.as_ref().filter(|work| work.of.life == node.life).map(|work| work.term)
     }
 
+    /// Whether work of this process under this term goes on, whether or not the process does.
+    pub(crate) fn works_as(&self, node: usize, life: u32, term: Term) -> bool {
+        self.nodes[node].work.as_ref().is_some_and(|work| work.of.life == life && work.term == term)
+    }
+
     /// Whether it could lead if it were elected.
     pub(crate) fn is_healthy(&self, node: usize) -> bool {
         let node = &self.nodes[node];

@@ -99,6 +99,7 @@ impl SimWorld {
             return Ok(());
         }
         self.nodes[of.node].work = None;
+        self.release_orphaned(of);
         self.end_jobs(of, term);
         self.end_mail(of, term);
         self.say(|world| format!("{}'s work of term {term} ends", world.name(of.node)));

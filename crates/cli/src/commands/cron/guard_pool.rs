@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use tenure::{Client, Instant, Term, Timing};
+use tenure::{Client, Instant, Leadership, Term, Timing};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -10,6 +10,7 @@ use super::super::guarded::{Guarded, Stdin};
 use super::run::RunRequest;
 use super::supervise_run::supervise_run;
 use crate::exit::{CommandError, Exit};
+use crate::options::Credentials;
 use crate::supervise::TrustDeadlines;
 
 /// A guard that waits takes a process and little memory; more than this are rarely wanted again.
@@ -19,8 +20,9 @@ const MAX_WAITING: usize = 8;
 pub(super) struct GuardPool {
     client: Client,
     timing: Timing,
-    /// Variables that neither guards nor commands get.
-    hidden: Vec<OsString>,
+    credentials: Credentials,
+    /// The leadership whose lease idle guards would release; those of runs know that of their run.
+    held: Option<Leadership>,
     /// What all commands are told.
     told: Vec<(OsString, OsString)>,
     leadership: watch::Sender<SharedLeadership>,
@@ -51,12 +53,13 @@ impl SharedLeadership {
 
 impl GuardPool {
     /// A pool with one guard, so that whoever cannot have one learns it at once.
-    pub(super) fn launch(client: &Client, timing: Timing, hidden: Vec<OsString>) -> Result<Self, CommandError> {
-        let first = Guarded::launch(client, Stdin::Empty, timing, hidden.clone())?;
+    pub(super) fn launch(client: &Client, timing: Timing, credentials: Credentials) -> Result<Self, CommandError> {
+        let first = Guarded::launch(client, Stdin::Empty, timing, credentials.clone())?;
         Ok(Self {
             client: client.clone(),
             timing,
-            hidden,
+            credentials,
+            held: None,
             told: Vec::new(),
             leadership: watch::Sender::default(),
             busy: JoinSet::new(),
@@ -73,7 +76,7 @@ impl GuardPool {
     pub(super) fn begin(&mut self, ask: RunRequest) {
         let guarded = match self.waiting.pop() {
             Some(guarded) => Ok(guarded),
-            None => Guarded::launch(&self.client, Stdin::Empty, self.timing, self.hidden.clone()),
+            None => Guarded::launch(&self.client, Stdin::Empty, self.timing, self.credentials.clone()),
         };
         match guarded {
             Ok(guarded) => {
@@ -91,16 +94,27 @@ impl GuardPool {
     /// When a guard died and there cannot be another.
     pub(super) async fn next_end(&mut self) -> Option<Result<(), CommandError>> {
         let ended = self.busy.join_next().await?;
-        Some(ended.unwrap_or_else(|error| Err(CommandError::new(Exit::Internal, error.to_string()))).map(|guarded| {
-            if self.waiting.len() < MAX_WAITING {
-                self.waiting.push(guarded);
-            }
-        }))
+        Some(ended.unwrap_or_else(|error| Err(CommandError::new(Exit::Internal, error.to_string()))).map(
+            |mut guarded| {
+                if self.waiting.len() < WAITING_MAX {
+                    guarded.holds(self.held.as_ref());
+                    self.waiting.push(guarded);
+                }
+            },
+        ))
     }
 
     /// A term leads, and is trusted so far.
     pub(super) fn trust(&mut self, term: Term, trust: TrustDeadlines) {
         self.leadership.send_modify(|leadership| leadership.leading = Some((term, trust)));
+    }
+
+    /// The lease of this leadership is held, or none.
+    pub(super) fn holds(&mut self, leadership: Option<Leadership>) {
+        self.held = leadership;
+        for guarded in &mut self.waiting {
+            guarded.holds(self.held.as_ref());
+        }
     }
 
     /// A term is lost.

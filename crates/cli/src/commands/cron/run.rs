@@ -20,7 +20,7 @@ use crate::args::{CronRunArgs, Global};
 use crate::crontab::{Crontab, CrontabEntry, CrontabErrors, JobCommand};
 use crate::exit::{CommandError, Exit};
 use crate::metrics;
-use crate::options::{CandidacyOptions, credentials, open_for};
+use crate::options::{CandidacyOptions, Credentials, open_for};
 use crate::signals::{SignalRequest, Signals};
 use crate::stderr_writer::say;
 
@@ -51,7 +51,7 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
         let (job, handler) = job_of(entry, &sender);
         candidacy.job(job, handler)
     });
-    let mut pool = GuardPool::launch(&client, timing, credentials(global, &args.environment))?;
+    let mut pool = GuardPool::launch(&client, timing, Credentials::new(global, &args.environment)?)?;
     let candidacy = described.start()?;
     pool.tell_of(env_for(&candidacy));
     let mut events = candidacy.events();
@@ -185,8 +185,12 @@ impl CronSession<'_> {
         match &event.kind {
             EventKind::Elected { term, trust, .. } | EventKind::Renewed { term, trust } => {
                 self.pool.trust(*term, until(*trust));
+                self.pool.holds(self.candidacy.leadership());
             }
-            EventKind::Lost { term, kill_at, .. } => self.pool.lost(*term, *kill_at),
+            EventKind::Lost { term, kill_at, .. } => {
+                self.pool.lost(*term, *kill_at);
+                self.pool.holds(None);
+            }
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 //! It has one thread, no runtime and nothing to wait for but four things: orders, the timer, the end of the command and
 //! signals. It writes nothing while it guards something, because whoever reads its output might have stopped reading.
 
+mod crash_release;
 mod schedule;
 mod task;
 
@@ -16,17 +17,19 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
+use rustix::net::{Shutdown, SocketType, shutdown};
 use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use tenure_core::Instant;
 
+use self::crash_release::CrashRelease;
 use self::task::Task;
 use super::cgroup::Cgroup;
 use super::clock::{self, NANOS_PER_SECOND};
+use super::live_work::LiveWork;
 use super::message::{CommandSpec, GuardOrder, GuardReport, SpawnFailure};
 use super::packet::{self, PacketRead};
 use super::procfs;
@@ -68,11 +71,13 @@ struct Guard {
     timer: OwnedFd,
     /// The standard input for commands.
     stdin: Option<OwnedFd>,
-    /// Held, never used: that it closes tells a rival that everything is dead.
+    /// Held, never used: that it closes tells a rival that everything is dead, and released if it could be.
     life_line: Option<OwnedFd>,
     /// What commands live in, where there can be such a thing. It is removed with the guard.
     cgroup: Option<Cgroup>,
     task: Option<Task>,
+    /// What to do about the lease when `tenure` has died.
+    crash_release: CrashRelease,
     /// Whether `tenure` is gone, so that only the end of the task is waited for.
     closing: bool,
 }
@@ -83,7 +88,16 @@ impl Guard {
         let control = rustix::stdio::stdin();
         // One that is gone already is not worth failing for: `tenure` is gone as well, or descendants are found without it.
         let cgroup = cgroup.and_then(|path| Cgroup::open(Path::new(&path)).ok());
-        Ok(Self { control, timer, stdin: None, life_line: None, cgroup, task: None, closing: false })
+        Ok(Self {
+            control,
+            timer,
+            stdin: None,
+            life_line: None,
+            cgroup,
+            task: None,
+            crash_release: CrashRelease::default(),
+            closing: false,
+        })
     }
 
     fn serve(mut self) -> io::Result<()> {
@@ -93,6 +107,11 @@ impl Guard {
             self.listen();
             self.tend();
             if self.closing && self.task.is_none() {
+                if outcome.is_ok() {
+                    // Should `tenure` be there after all, it must not take this one for a guard that takes orders.
+                    let _ = shutdown(self.control, Shutdown::Both);
+                    self.crash_release.carry_out(self.life_line);
+                }
                 return outcome;
             }
             if let Err(error) = self.wait() {
@@ -124,8 +143,14 @@ impl Guard {
             (GuardOrder::Hold, _) => {
                 let mut files = files.into_iter();
                 self.stdin = files.next();
+                if let (Some(bytes), Some(alive)) = (files.next(), files.next()) {
+                    self.crash_release.shares(LiveWork::handed_over(bytes, alive));
+                }
                 self.life_line = files.next();
             }
+            (GuardOrder::Store(access), _) => self.crash_release.knows(access),
+            (GuardOrder::Lease(lease), _) => self.crash_release.holds(lease),
+            (GuardOrder::Goodbye, _) => self.crash_release.forget(),
             (GuardOrder::Start(work), None) => self.start(&work),
             // Two commands at once would break the promise that one report speaks for everything.
             (GuardOrder::Start(_), Some(_)) => self.close(),
@@ -147,8 +172,13 @@ impl Guard {
             let message = "this term's trust ended before the command could start".to_owned();
             return self.report(&GuardReport::SpawnFailed { kind: SpawnFailure::TrustEnded, message });
         }
+        if let Err(error) = self.crash_release.begin() {
+            let message = format!("cannot count one more command: {error}");
+            return self.report(&GuardReport::SpawnFailed { kind: SpawnFailure::NoResources, message });
+        }
         // Nothing begins that `tenure` does not know of: it would take it for one that never began, and begin it again.
         if packet::send(self.control, &GuardReport::Starting, &[]).is_err() {
+            self.crash_release.end();
             return self.close();
         }
         match Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd), self.cgroup.as_ref()) {
@@ -156,7 +186,10 @@ impl Guard {
                 self.report(&GuardReport::Started { pid: task.main_id() });
                 self.task = Some(task);
             }
-            Err((kind, message)) => self.report(&GuardReport::SpawnFailed { kind, message }),
+            Err((kind, message)) => {
+                self.report(&GuardReport::SpawnFailed { kind, message });
+                self.crash_release.end();
+            }
         }
     }
 
@@ -171,10 +204,12 @@ impl Guard {
     fn tend(&mut self) {
         let Some(task) = &mut self.task else { return };
         for report in task.tend(clock::now(), self.cgroup.as_ref()) {
+            self.report(&report);
             if !matches!(report, GuardReport::Held { .. }) {
                 self.task = None;
+                // Not before the report: `tenure` counts what a guard has not reported as alive if that guard dies.
+                self.crash_release.end();
             }
-            self.report(&report);
         }
     }
 

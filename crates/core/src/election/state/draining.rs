@@ -156,7 +156,8 @@ impl Draining {
             | LossReason::Resigned
             | LossReason::Stopped
             | LossReason::Unheard
-            | LossReason::Withdrawn => now < self.trusted_until,
+            | LossReason::Withdrawn
+            | LossReason::Crashed => now < self.trusted_until,
         }
     }
 }

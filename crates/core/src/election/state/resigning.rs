@@ -123,7 +123,11 @@ impl Resigning {
 pub(super) fn stand_again(ctx: &mut Context, reason: LossReason, failures: u32) -> State {
     let delay = match reason {
         // Nothing was given away on purpose.
-        LossReason::Expired | LossReason::Superseded | LossReason::Revoked | LossReason::Unheard => Duration::ZERO,
+        LossReason::Expired
+        | LossReason::Superseded
+        | LossReason::Revoked
+        | LossReason::Unheard
+        | LossReason::Crashed => Duration::ZERO,
         // The store could not do what it is there for.
         LossReason::Withdrawn => ctx.back_off(failures, ctx.candidate.timing.renew_every()),
         // The store has to climb above the terms it forgot; there is no hurry to help it.
