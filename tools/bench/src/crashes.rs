@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::elect_processes::ElectProcesses;
 use crate::figures::Bench;
 use crate::processes::millis;
-use crate::stage::ElectProcesses;
 use crate::stats::Samples;
 
 /// So many stand in the election at any time.

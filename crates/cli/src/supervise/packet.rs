@@ -96,6 +96,6 @@ fn too_long(length: usize) -> io::Error {
 }
 
 /// Below the usual default of the socket buffer (208 KiB), and above the longest single argument (128 KiB).
-const PACKET_MAX: usize = 192 * 1024;
+const MAX_PACKET: usize = 192 * 1024;
 /// The standard input, two ends of a pipe and the life line.
-const FILES_MAX: usize = 4;
+const MAX_FILES: usize = 4;

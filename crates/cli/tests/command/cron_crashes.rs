@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::{ProcessHandle, signal_all};
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::{Redis, Sqlite};
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::support::{WITH_TABLES, event, tenure};
 
 /// A lease that outlasts the bound of these tests by far.
-const LONG_LEASE: LeasePace = LeasePace::from_millis(30_000, 5_000, 1_000);
+const LONG_LEASE: TestTiming = TestTiming::from_millis(30_000, 5_000, 1_000);
 /// What a guard takes to kill, connect and resign, and what a busy machine adds.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -23,7 +23,7 @@ const JOBS: &str = "election = 'nightly'\n\
 
 fn cron(scenario: &Scenario, id: &str) -> RunningProcess {
     let mut command = scenario.tenure(["cron", "jobs.toml", "--json", "--id", id]);
-    RunningProcess::start(command.args(scenario.pace().options()))
+    RunningProcess::start(command.args(scenario.timing().options()))
 }
 
 /// A leader, the term it leads under, its two commands, and one that stands by.
@@ -49,7 +49,7 @@ fn end_of(scenario: &Scenario, term: u64) -> String {
 }
 
 fn the_lease_is_released_when_all_commands_are_dead(scenario: Scenario) {
-    let scenario = scenario.paced(LONG_LEASE);
+    let scenario = scenario.with_timing(LONG_LEASE);
     let (leader, term, commands, next) = two_commands(&scenario);
     let killed = Instant::now();
     leader.signal(Signal::KILL);

@@ -8,24 +8,24 @@ use rustix::process::Signal;
 use tenure::Timing;
 use tenure::blocking::Client;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::signal_all;
 use tenure_testkit::role;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 
 use crate::{program, scenario};
 
 /// A lease that outlasts every bound of this file by far.
-const LONG_LEASE: LeasePace = LeasePace::from_millis(30_000, 5_000, 1_000);
+const LONG_LEASE: TestTiming = TestTiming::from_millis(30_000, 5_000, 1_000);
 /// What a helper takes to connect and resign, and what a busy machine adds.
 const SOON: Duration = Duration::from_secs(10);
 const STORE: &str = "LIBRARY_STORE";
 const TTL_MS: &str = "LIBRARY_TTL_MS";
 
 pub(crate) fn case_03_the_helper_of_a_killed_process_releases_what_it_led(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LONG_LEASE);
+    let scenario = scenario(store).with_timing(LONG_LEASE);
     let leader = library_leader(&scenario);
     let helper = leader.process.only_child();
     let next = scenario.elect("b");
@@ -59,7 +59,7 @@ pub(crate) fn case_03_when_the_helper_is_killed_as_well_the_lease_runs_out(store
     signal_all([&leader.process, &helper], Signal::KILL);
     let elected = next.event("elected");
     let elected_ns = elected["boot_ns"].as_u64().unwrap();
-    within_ns("takeover when nobody can release", killed_ns, elected_ns, scenario.pace().max_failover(2));
+    within_ns("takeover when nobody can release", killed_ns, elected_ns, scenario.timing().max_failover(2));
     assert_end(&scenario, store, |reason| reason == "expired" || reason == "died");
 }
 
@@ -68,7 +68,7 @@ fn library_leader(scenario: &Scenario) -> RunningProcess {
     let words = role::command("library-leader");
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env(STORE, scenario.store()).env("HOME", scenario.path("home"));
-    command.env(TTL_MS, scenario.pace().timing().ttl().as_millis().to_string());
+    command.env(TTL_MS, scenario.timing().validated().ttl().as_millis().to_string());
     command.stdin(Stdio::piped());
     let leader = RunningProcess::start(&mut command);
     leader.stdout().find("leadership", |line| line.contains("library-leads").then_some(()));

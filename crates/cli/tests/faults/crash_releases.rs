@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::pace::LeasePace;
 use tenure_testkit::process::{ProcessHandle, signal_all};
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::test_timing::TestTiming;
 use tenure_testkit::worker;
 
 use crate::scenario;
 
 /// A lease that outlasts every bound of this file by far.
-const LONG_LEASE: LeasePace = LeasePace::from_millis(30_000, 5_000, 1_000);
+const LONG_LEASE: TestTiming = TestTiming::from_millis(30_000, 5_000, 1_000);
 /// What a guard takes to kill, connect and resign, and what a busy machine adds.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_secs(10);
 const STUBBORN_DAEMON: &str = "trap '' TERM; echo main $$; (setsid \"$@\" < /dev/null & ); while :; do sleep 600; done";
 
 pub(crate) fn case_03_the_guard_of_a_killed_leader_ends_its_command_and_releases_the_lease(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LONG_LEASE);
+    let scenario = scenario(store).with_timing(LONG_LEASE);
     let leader = scenario.candidate_with("a", &[], &["sh", "-c", STUBBORN_DAEMON, "sh"]);
     let main = scenario.words.find("the shell", |line| line.strip_prefix("main ")?.parse().ok());
     let first = scenario.next_start();
@@ -51,13 +51,13 @@ pub(crate) fn case_03_when_the_guard_is_killed_as_well_the_lease_runs_out(store:
     signal_all([&leader.running.process, &worker.parent()], Signal::KILL);
     let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
-    within_ns("takeover when nobody can release", killed_ns, second.boot_ns, scenario.pace().max_failover(2));
+    within_ns("takeover when nobody can release", killed_ns, second.boot_ns, scenario.timing().max_failover(2));
     scenario.judge_crash(&[&worker]);
     assert_end(&scenario, store, first.term, |reason| reason == "expired" || reason == "died");
 }
 
 pub(crate) fn case_03_the_lock_of_a_killed_holder_is_released(store: &dyn Backend) {
-    let scenario = scenario(store).paced(LONG_LEASE);
+    let scenario = scenario(store).with_timing(LONG_LEASE);
     let lock = |id: &str| {
         let mut command = scenario.tenure(["lock", ELECTION, "--json", "--id", id]);
         command.args(LONG_LEASE.options()).arg("--").args(worker::command());
@@ -84,13 +84,13 @@ pub(crate) fn case_03_the_lock_of_a_killed_holder_is_released(store: &dyn Backen
 
 /// The store comes back before the lease has run out.
 pub(crate) fn case_03_while_the_store_is_away_nobody_waits_for_the_guard_of_a_killed_leader(store: &dyn Backend) {
-    let scenario = scenario(store).paced(crate::PATIENT_ENOUGH);
+    let scenario = scenario(store).with_timing(crate::PATIENT_ENOUGH);
     let leader = scenario.candidate("a");
     let worker = ProcessHandle::open(scenario.next_start().pid);
     let guard = worker.parent();
     let next = scenario.candidate("b");
     next.stands_by();
-    let stalled = scenario.place.stall();
+    let stalled = scenario.store.stall();
     leader.signal(Signal::KILL);
     guard.await_end("a guard whose store does not answer");
     assert!(worker.is_dead());

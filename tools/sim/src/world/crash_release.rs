@@ -40,7 +40,7 @@ impl SimWorld {
     pub(super) fn release_orphaned(&mut self, of: Incarnation) {
         let Some(lease) = self.nodes[of.node].orphaned.take_if(|lease| lease.of == of) else { return };
         let late = !self.healed && self.chance_of(FaultClass::GuardRelease).percent(40);
-        let longest = if late { 3 * nanos(self.options.ttl_max()) } else { self.options.latency };
+        let longest = if late { 3 * nanos(self.options.max_ttl()) } else { self.options.latency };
         let at = self.now + self.chance_of(FaultClass::GuardRelease).up_to(longest);
         self.queue.put(at, SimEvent::CrashRelease(lease));
     }
@@ -69,7 +69,7 @@ impl SimWorld {
         }
         for _ in 0..self.copies() {
             let late = !self.healed && self.chance_of(FaultClass::GuardRelease).percent(30);
-            let longest = if late { 5 * nanos(self.options.ttl_max()) } else { 1 };
+            let longest = if late { 5 * nanos(self.options.max_ttl()) } else { 1 };
             let at = self.now + self.latency() + self.chance_of(FaultClass::GuardRelease).up_to(longest);
             self.queue.put(at, SimEvent::AtStore { from: of, request: request.clone(), sent: self.now });
         }

@@ -96,7 +96,7 @@ impl GuardPool {
         let ended = self.busy.join_next().await?;
         Some(ended.unwrap_or_else(|error| Err(CommandError::new(Exit::Internal, error.to_string()))).map(
             |mut guarded| {
-                if self.waiting.len() < WAITING_MAX {
+                if self.waiting.len() < MAX_WAITING {
                     guarded.holds(self.held.as_ref());
                     self.waiting.push(guarded);
                 }
