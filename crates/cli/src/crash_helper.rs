@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, setsid};
-use tenure::crash::{self, CRASH_HELPER, HeldLease, HelperOrder, READY, StoreAccess};
+use tenure::crash::{self, CRASH_HELPER, HelperOrder, OrphanLease, READY, StoreAccess};
 
 /// Second argument of a helper that has left behind what the process had open.
 const SETTLED: &str = "settled";
@@ -75,7 +75,7 @@ struct Helper {
     /// What has come and is no whole order yet.
     unread: Vec<u8>,
     access: Option<StoreAccess>,
-    held: BTreeMap<u64, (HeldLease, Duration)>,
+    held: BTreeMap<u64, (OrphanLease, Duration)>,
 }
 
 /// What the line brought.
@@ -138,7 +138,7 @@ impl Helper {
 
     fn release(self) -> io::Result<()> {
         let Some(access) = self.access.filter(|_| !self.held.is_empty()) else { return Ok(()) };
-        let (leases, ttls): (Vec<HeldLease>, Vec<Duration>) = self.held.into_values().unzip();
+        let (leases, ttls): (Vec<OrphanLease>, Vec<Duration>) = self.held.into_values().unzip();
         let limit = ttls.into_iter().max().unwrap_or_default().min(ATTEMPT);
         crash::release(access, leases, limit).map_err(io::Error::other)
     }

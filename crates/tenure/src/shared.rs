@@ -277,7 +277,7 @@ impl StoreView {
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) term: Term,
-    /// Owns the lease, and so the messages. It leaves this crate only as a [`HeldLease`](crate::crash::HeldLease).
+    /// Owns the lease, and so the messages. It leaves this crate only as a [`OrphanLease`](crate::crash::OrphanLease).
     nonce: Option<Nonce>,
     trusted_until: AtomicU64,
     work: WorkCount,

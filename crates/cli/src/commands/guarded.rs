@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure::crash::HeldLease;
+use tenure::crash::OrphanLease;
 use tenure::{Client, Clock, Instant, Leadership, Term, Timing, Work as LeaderWork};
 
 use crate::exit::{CommandError, Exit};
@@ -194,7 +194,7 @@ impl Guarded {
     /// This process holds the lease of this leadership, or none: the guard is told what to release should this process die.
     pub(super) fn holds(&mut self, leadership: Option<&Leadership>) {
         let ttl = self.timing.ttl();
-        let lease = leadership.and_then(HeldLease::of).map(|held| LeaseToRelease { held, ttl });
+        let lease = leadership.and_then(OrphanLease::of).map(|held| LeaseToRelease { held, ttl });
         if lease == self.lease {
             return;
         }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure::crash::{HeldLease, StoreAccess};
+use tenure::crash::{OrphanLease, StoreAccess};
 use tenure_core::Instant;
 
 use super::encoding::{nanos, os_option, os_pairs, os_string, os_strings};
@@ -48,7 +48,7 @@ pub struct CommandSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseToRelease {
     /// The lease.
-    pub held: HeldLease,
+    pub held: OrphanLease,
     /// How long it lives at most.
     pub ttl: Duration,
 }

@@ -62,7 +62,7 @@ fn more_than_one_machine(stage: &Stage, [redis, on_redis, on_postgres]: [&str; 3
     redis_user.shows("leading, term ");
     redis_user.control_c();
     postgres_user.enter(&stage.here(on_postgres));
-    postgres_user.shows("created the schema of ");
+    postgres_user.shows("created the schema, ");
     postgres_user.shows("promise: postgres");
     server.control_c();
 }

@@ -20,7 +20,7 @@ struct ElectionWaiters {
     key: ElectionKey,
     waiting: Vec<Waiter>,
     /// The server process that holds the lock.
-    holder: Option<SeenHolder>,
+    holder: Option<LastHolder>,
     /// Whether another process waits for its end, and is woken first.
     is_watched: bool,
     /// The highest term ever seen here.
@@ -29,14 +29,14 @@ struct ElectionWaiters {
     foreigner: Option<(i32, Term)>,
     /// Until when a lock is kept unused that this server process held and did not give back: its client may not know yet that
     /// it has lost it.
-    unused: Option<(SeenHolder, Instant)>,
+    unused: Option<(LastHolder, Instant)>,
     /// The number of attempts in a row in which the lock was neither available nor held.
     blocked: u32,
 }
 
 /// A server process that was seen to hold a lock, and the term it held it under, if it had drawn one.
 #[derive(Debug, Clone, Copy)]
-struct SeenHolder {
+struct LastHolder {
     pid: i32,
     term: Option<Term>,
 }
@@ -63,7 +63,7 @@ impl Waiters {
     pub(super) fn kept_out(&mut self, request: &Campaign, holder: Option<&LockHolder>, now: Instant) -> Held {
         let election = self.election(&request.key);
         election.wait(request, now);
-        election.holder = holder.map(|holder| SeenHolder { pid: holder.pid, term: holder.term });
+        election.holder = holder.map(|holder| LastHolder { pid: holder.pid, term: holder.term });
         election.is_watched = holder.is_some_and(|holder| holder.waiters > 0);
         let leader = holder.and_then(|holder| election.leader(holder));
         election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };

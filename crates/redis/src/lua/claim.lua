@@ -6,12 +6,12 @@
 --          5 it is paused
 
 local RUN, AGAIN, SKIP = 'run', 'again', 'skip'
-local runs_max, max_early, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+local max_runs, max_early, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 
 -- Only the newest are kept.
 local function trim(runs, name, job)
   local dropped = {}
-  while #job.runs > runs_max do
+  while #job.runs > max_runs do
     local tick = table.remove(job.runs, 1).tick
     dropped[#dropped + 1] = began_field(name, tick)
     dropped[#dropped + 1] = ended_field(name, tick)

@@ -14,13 +14,13 @@ local function run_of(runs, name, tick)
 end
 
 return each(4, 1, 0, function(k, a)
-  local jobs, runs, runs_max = KEYS[k + 3], KEYS[k + 4], tonumber(ARGV[a + 1])
+  local jobs, runs, max_runs = KEYS[k + 3], KEYS[k + 4], tonumber(ARGV[a + 1])
   local listed = {}
   for _, name in ipairs(redis.call('HKEYS', jobs)) do
     local job = job_of(jobs, runs, name)
     local told = {}
     for j = #job.runs, 1, -1 do
-      if #told < runs_max then told[#told + 1] = run_of(runs, name, job.runs[j].tick) end
+      if #told < max_runs then told[#told + 1] = run_of(runs, name, job.runs[j].tick) end
     end
     listed[#listed + 1] = { name, job.schedule, job.mark, job.fired, job.missed, told, job.skipped, job.paused_at, job.requested }
   end

@@ -5,7 +5,7 @@
 --          1 and for each job {mark, ticks of interrupted runs, ticks that earlier leaders have given back, when it was paused
 --          (0 if not), the second at which a run was asked for (0 if not)}
 
-local jobs_max, is_confirmed_by_replicas = tonumber(ARGV[2]), ARGV[3] == '1'
+local max_jobs, is_confirmed_by_replicas = tonumber(ARGV[2]), ARGV[3] == '1'
 
 local function open(jobs, runs, name, schedule, from, term)
   local job = job_of(jobs, runs, name)
@@ -36,12 +36,12 @@ return each(4, 3, 0, function(k, a)
   for i = a + 3, #ARGV - 2, 3 do
     if not redis.call('HGET', jobs, ARGV[i]) then count = count + 1 end
   end
-  if count > jobs_max then return { 2 } end
-  local jobs = { 1 }
+  if count > max_jobs then return { 2 } end
+  local opened = { 1 }
   for i = a + 3, #ARGV - 2, 3 do
     -- A leader whose clock is fast must not decide what is still to come.
     local from = math.min(tonumber(ARGV[i + 2]), math.floor(now / 1000))
-    jobs[#jobs + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, term)
+    opened[#opened + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, term)
   end
-  return jobs
+  return opened
 end)

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::order::{HelperOrder, READY};
-use super::{CRASH_HELPER, HeldLease, StoreAccess, credential_variables};
+use super::{CRASH_HELPER, OrphanLease, StoreAccess, credential_variables};
 
 /// Informs the helper of this process. When the last clone is dropped, the helper is told that all is well, and ends.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl CrashHelper {
     }
 
     /// A candidacy holds this lease.
-    pub(crate) fn holds(&self, candidacy: u64, lease: HeldLease, ttl: Duration) {
+    pub(crate) fn holds(&self, candidacy: u64, lease: OrphanLease, ttl: Duration) {
         self.tell(HelperOrder::Held { candidacy, lease, ttl });
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HeldLease, StoreAccess};
+use super::{OrphanLease, StoreAccess};
 
 /// One thing that a crash helper is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum HelperOrder {
         /// The number of the candidacy.
         candidacy: u64,
         /// Its lease.
-        lease: HeldLease,
+        lease: OrphanLease,
         /// How long the lease lives at most.
         ttl: Duration,
     },

@@ -14,7 +14,7 @@ use super::companion::{self, Beside, Companion};
 use super::entropy::Entropy;
 use super::in_flight::InFlight;
 use crate::callback::CallbackRunner;
-use crate::crash::{CrashHelper, HeldLease};
+use crate::crash::{CrashHelper, OrphanLease};
 use crate::event::{ElectionError, Event, EventKind, Subscriber};
 use crate::leadership::Leadership;
 use crate::metrics::Recorder;
@@ -327,7 +327,7 @@ impl DrivenCandidacy {
         (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);
         let leadership = Leadership::new(Arc::clone(&self.shared), grant);
-        if let (Some(helper), Some(lease)) = (&self.crash_helper, HeldLease::of(&leadership)) {
+        if let (Some(helper), Some(lease)) = (&self.crash_helper, OrphanLease::of(&leadership)) {
             helper.holds(self.shared.id.0, lease, self.elector.candidate().timing.ttl());
         }
         if let Some(runner) = &self.callbacks {
