@@ -30,7 +30,7 @@ pub(crate) fn lines(sh: [String; 13]) {
     third.shows("hello: alpha leads, term 1");
 
     first.enter(&crash);
-    third.shows("alpha lost term 1: died");
+    third.shows("alpha lost term 1: crashed");
     third.shows("beta leads, term 2");
     second.shows("leading, term 2");
 
@@ -43,7 +43,7 @@ pub(crate) fn lines(sh: [String; 13]) {
     first.enter(&stop);
     second.shows("leading, term 4");
     third.enter(&history);
-    for reason in ["stopped", "requested", "died", "granted"] {
+    for reason in ["stopped", "requested", "crashed", "granted"] {
         third.shows(reason);
     }
     second.control_c();
