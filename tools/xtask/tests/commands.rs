@@ -29,6 +29,7 @@ fn list_names_every_part_and_runs_none() {
             "simulation",
             "model",
             "mutants",
+            "sqlx-build",
             "integration",
             "examples",
             "doctests",
