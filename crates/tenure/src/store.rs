@@ -67,6 +67,10 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 /// Opens the store behind a URL, with these variables in place of those of the environment.
+#[cfg_attr(
+    not(any(feature = "redis", feature = "postgres")),
+    expect(unused_variables, reason = "only addresses of servers are read with variables")
+)]
 fn open_with(url: &StoreUrl, variables: &Variables) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
         "memory" if url.rest().is_empty() => Ok(Arc::new(MemoryStore::new())),
@@ -94,7 +98,7 @@ fn open_with(url: &StoreUrl, variables: &Variables) -> Result<Arc<dyn Store>, St
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => {
             Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url_with(url, variables)?)))
-        },
+        }
         #[cfg(feature = "postgres")]
         "postgres+advisory" | "postgresql+advisory" => {
             Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url_with(url, variables)?)))
