@@ -29,7 +29,6 @@ fn list_names_every_part_and_runs_none() {
             "simulation",
             "model",
             "mutants",
-            "sqlx-build",
             "integration",
             "examples",
             "doctests",

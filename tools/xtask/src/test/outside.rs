@@ -7,26 +7,14 @@ use crate::process;
 pub(crate) const MANIFEST: &str = "examples/with-sqlx/Cargo.toml";
 
 /// With the default features one program runs; then all tests run with PostgreSQL.
-const DEFAULTS: &str = "--bin one-sqlite";
-const POSTGRES: &str = "--features postgres";
-
-/// Builds everything that runs later. This takes as long as some parts together, and needs nothing but a processor.
-pub(crate) fn build(job: &mut RunningPart<'_>) -> Result<(), String> {
-    cargo(job, &format!("build {DEFAULTS}"))?;
-    cargo(job, &format!("test {POSTGRES} --no-run"))
-}
-
 pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     job.cargo(&format!("fmt --manifest-path {MANIFEST} --check -- --color never"))?;
     // Not by a test, because what tests depend on would turn on features that are off by default.
-    cargo(job, &format!("run {DEFAULTS}"))?;
-    cargo(job, &format!("test {POSTGRES} --no-fail-fast"))
-}
-
-fn cargo(job: &mut RunningPart<'_>, arguments: &str) -> Result<(), String> {
-    let mut command = process::cargo();
-    command.args(arguments.split(' ')).args(["--locked", "--manifest-path", MANIFEST]);
-    // Apart, because it would overwrite the library of the workspace, which has other features.
-    command.arg("--target-dir").arg(process::target_directory(job.root()).join("outside"));
-    job.command(&mut command).map(drop)
+    for arguments in ["run --bin one-sqlite", "test --features postgres --no-fail-fast"] {
+        let mut command = process::cargo();
+        command.args(arguments.split(' ')).args(["--locked", "--manifest-path", MANIFEST]);
+        // Apart, because it would overwrite the library of the workspace, which has other features.
+        job.command(command.arg("--target-dir").arg(process::target_directory(job.root()).join("outside")))?;
+    }
+    Ok(())
 }

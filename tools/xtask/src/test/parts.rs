@@ -86,12 +86,6 @@ pub(crate) const PARTS: &[TestPart] = &[
         run: mutants::run,
     },
     TestPart {
-        name: "sqlx-build",
-        about: "a project outside of the workspace builds beside sqlx",
-        when: When::Beside,
-        run: outside::build,
-    },
-    TestPart {
         name: "integration",
         about: "tests against the crates' public faces",
         when: When::InOrder,
@@ -118,7 +112,7 @@ pub(crate) const PARTS: &[TestPart] = &[
     },
     TestPart {
         name: "outside",
-        about: "a project outside of the workspace uses the library beside sqlx, and its tests pass",
+        about: "a project outside of the workspace uses the library beside sqlx",
         when: When::InOrder,
         run: outside::run,
     },
