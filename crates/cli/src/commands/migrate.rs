@@ -81,7 +81,12 @@ impl Raising {
         let raise = async |only| store.raise_terms(namespace, only, *above).await.map_err(tenure::Error::from);
         if elections.is_empty() {
             let raised = raise(None).await?;
-            print(|out| writeln!(out, "all next terms in namespace {namespace} are above {above}; {raised} raised"))?;
+            // A mistyped path or namespace would look like a success otherwise.
+            let known = store.elections(namespace).await.map_err(tenure::Error::from)?.len();
+            let note = if known == 0 { "; no election is known there yet" } else { "" };
+            print(|out| {
+                writeln!(out, "all next terms in namespace {namespace} are above {above}; {raised} raised{note}")
+            })?;
         }
         for name in elections {
             let change = if raise(Some(name)).await? == 0 { "it already was" } else { "raised" };
