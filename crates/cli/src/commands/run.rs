@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
+use tenure::{
+    Anomaly, Candidacy, CandidacyState, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term,
+};
 
 use super::beginning::{Beginning, WhatNow};
 use super::event_printer::EventPrinter;
@@ -145,12 +147,17 @@ impl RunSession<'_> {
         }
     }
 
-    /// Tells the guard of the lease as long as there is one, or work under it.
+    /// Tells the guard of the lease. While work stops, or the lease is being released, it is still that of the lost term.
     fn inform_guard(&mut self) {
-        if self.leading.is_some() {
-            self.guarded.holds(self.candidacy.leadership().as_ref());
-        } else if !self.guarded.is_busy() {
-            self.guarded.holds(None);
+        match self.candidacy.state() {
+            CandidacyState::Leading { .. } => {
+                if let Some(leadership) = self.candidacy.leadership() {
+                    self.guarded.holds(Some(&leadership));
+                }
+            }
+            CandidacyState::Draining { .. } => {}
+            _ if self.guarded.is_busy() => {}
+            _ => self.guarded.holds(None),
         }
     }
 

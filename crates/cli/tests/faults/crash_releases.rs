@@ -15,6 +15,8 @@ use crate::scenario;
 
 /// A lease that outlasts every bound of this file by far.
 const LONG_LEASE: TestTiming = TestTiming::from_millis(30_000, 5_000, 1_000);
+/// The same, and more time to stop than any bound of this file.
+const LONG_GRACE: TestTiming = TestTiming::from_millis(120_000, 10_000, 60_000);
 /// What a guard takes to kill, connect and resign, and what a busy machine adds.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -35,6 +37,27 @@ pub(crate) fn case_03_the_guard_of_a_killed_leader_ends_its_command_and_releases
     assert_eq!(second.candidate, "b");
     assert!(second.term > first.term);
     within_ns("takeover after kill -9 of tenure", killed_ns, second.boot_ns, SOON);
+    scenario.judge_crash(&[&main, &worker]);
+    assert_end(&scenario, store, first.term, |reason| reason == "crashed");
+}
+
+/// Between the loss of its leadership and the end of its command.
+pub(crate) fn case_03_the_guard_of_a_leader_that_is_killed_while_it_leaves_releases_the_lease(store: &dyn Backend) {
+    let scenario = scenario(store).with_timing(LONG_GRACE);
+    let leader = scenario.candidate_with("a", &[], &["sh", "-c", STUBBORN_DAEMON, "sh"]);
+    let main = scenario.words.find("the shell", |line| line.strip_prefix("main ")?.parse().ok());
+    let first = scenario.next_start();
+    let (main, worker) = (ProcessHandle::open(main), ProcessHandle::open(first.pid));
+    let next = scenario.candidate("b");
+    next.stands_by();
+    let resigned = scenario.tenure(["resign", ELECTION, "--wait", "0s"]).status().unwrap();
+    drop((resigned, leader.event("lost")));
+    assert!(!worker.is_dead(), "it does not heed the request to end");
+    let killed_ns = boot_ns();
+    leader.signal(Signal::KILL);
+    let second = scenario.next_start();
+    assert_eq!(second.candidate, "b");
+    within_ns("takeover after kill -9 of tenure while it leaves", killed_ns, second.boot_ns, SOON);
     scenario.judge_crash(&[&main, &worker]);
     assert_end(&scenario, store, first.term, |reason| reason == "crashed");
 }

@@ -53,6 +53,7 @@ tenure_testkit::fault_cases! {
     }
     crash_releases {
         case_03_the_guard_of_a_killed_leader_ends_its_command_and_releases_the_lease
+        case_03_the_guard_of_a_leader_that_is_killed_while_it_leaves_releases_the_lease
         case_03_when_the_guard_is_killed_as_well_the_lease_runs_out
         case_03_the_lock_of_a_killed_holder_is_released
         case_03_while_the_store_is_away_nobody_waits_for_the_guard_of_a_killed_leader

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use tenure::cron::{Job, JobRun, Jobs};
-use tenure::{Candidacy, Event, EventKind, Events};
+use tenure::{Candidacy, CandidacyState, Event, EventKind, Events};
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -185,13 +185,25 @@ impl CronSession<'_> {
         match &event.kind {
             EventKind::Elected { term, trust, .. } | EventKind::Renewed { term, trust } => {
                 self.pool.trust(*term, until(*trust));
-                self.pool.holds(self.candidacy.leadership());
             }
             EventKind::Lost { term, kill_at, .. } => {
                 self.pool.lost(*term, *kill_at);
-                self.pool.holds(None);
             }
             _ => {}
+        }
+        self.inform_guards();
+    }
+
+    /// Tells the guards of the lease. While runs stop, or the lease is being released, it is still that of the lost term.
+    fn inform_guards(&mut self) {
+        match self.candidacy.state() {
+            CandidacyState::Leading { .. } => {
+                if let Some(leadership) = self.candidacy.leadership() {
+                    self.pool.holds(Some(leadership));
+                }
+            }
+            CandidacyState::Draining { .. } => {}
+            _ => self.pool.holds(None),
         }
     }
 
