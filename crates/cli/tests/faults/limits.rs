@@ -14,11 +14,11 @@ use tenure_testkit::scenario::sh;
 use tenure_testkit::stores::Backend;
 use tenure_testkit::worker;
 
-use crate::scenario;
+use crate::{PATIENT_ENOUGH, scenario};
 
 /// Neither can open a file any more, not even one for a moment.
 pub(crate) fn case_20_without_a_file_to_spare_a_leader_leads_on_and_a_stand_by_takes_over(store: &dyn Backend) {
-    let scenario = scenario(store);
+    let scenario = scenario(store).with_timing(PATIENT_ENOUGH);
     let mut leader = scenario.candidate("a");
     let first = ProcessHandle::open(scenario.next_start().pid);
     let mut next = scenario.candidate("b");
@@ -73,7 +73,7 @@ pub(crate) fn case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_on
 }
 
 pub(crate) fn case_30_a_command_that_nobody_reads_does_not_stop_the_renewals(store: &dyn Backend) {
-    let scenario = scenario(store);
+    let scenario = scenario(store).with_timing(PATIENT_ENOUGH);
     let (unread, full) = pipe().unwrap();
     let mut command = scenario.candidate_command("a", &[], &sh("while :; do echo yes; done"));
     let leader = scenario.start(command.stdout(full));
@@ -88,7 +88,7 @@ pub(crate) fn case_30_a_command_that_nobody_reads_does_not_stop_the_renewals(sto
 }
 
 pub(crate) fn case_30_a_standard_error_that_nobody_reads_stops_neither_the_command_nor_the_end(store: &dyn Backend) {
-    let scenario = scenario(store);
+    let scenario = scenario(store).with_timing(PATIENT_ENOUGH);
     let (unread, full) = blocked_pipe();
     let mut command = scenario.candidate_command("a", &["--log", "trace"], &worker::command());
     let mut leader = RunningProcess::start_logging(&mut command, full);
