@@ -92,14 +92,14 @@ fn async_ones_run_on_the_runtime_they_were_started_on() {
 #[test]
 fn panics_and_errors_are_reported_and_change_nothing() {
     let lab = Lab::new();
-    let candidacy = lab
+    // From the beginning: what the first callback does may be over before anybody could ask for events.
+    let (candidacy, mut events) = lab
         .candidate("a")
         .on_elected(|_| -> () { panic!("elected on purpose") })
         .on_lost(|_, _| Err("lost on purpose"))
         .on_error(|_| -> () { panic!("error on purpose") })
-        .start()
+        .start_with_events()
         .unwrap();
-    let mut events = lab.events(&candidacy);
     let mut told = || {
         let event = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
         let EventKind::Error { error } = event.kind else { unreachable!() };

@@ -123,7 +123,8 @@ pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&ElectionError) 
 /// Skips to the next event of interest.
 pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
     loop {
-        let event = events.next().expect("events go on until the one that is waited for");
+        let event = events.next_timeout(PATIENCE).expect("the event that is waited for comes in time");
+        let event = event.expect("events go on until the one that is waited for");
         if wanted(&event.kind) {
             return event;
         }
