@@ -165,8 +165,8 @@ fn two_candidates_with_one_id_are_warned_about() {
     let lab = Lab::new();
     let _first = lab.leader("twin");
     let rival = lab.rival();
-    let second = rival.candidate("twin").start().unwrap();
-    let mut events = second.events();
+    // From the beginning: the first answer of the store tells of the other one.
+    let (second, mut events) = rival.candidate("twin").start_with_events().unwrap();
     let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
     let error = ElectionError::Anomaly(Anomaly::DuplicateId { candidate: CandidateId::new("twin").unwrap() });
     assert_eq!(told.kind, EventKind::Error { error });
